@@ -1,0 +1,1 @@
+"""The suite as a product: the `hepbench` command and the building of reference sets."""

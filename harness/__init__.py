@@ -1,0 +1,1 @@
+"""How an agent works: protocol, laboratory, agents, and the offline scripted policies."""

@@ -1,0 +1,1 @@
+"""The agents that run a task, and their prompts."""

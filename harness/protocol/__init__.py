@@ -1,0 +1,1 @@
+"""The Hypothesis Evolution Protocol: an append-only, event-sourced registry of hypotheses."""

@@ -1,0 +1,1 @@
+"""Scripted policies behind an Inspect model provider: `hepbench/scientist` and `hepbench/hasty`. Not LLMs."""

@@ -1,0 +1,67 @@
+"""Text that goes to agents and into records: readable JSON, bounded and clean."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MAX_SHOWN = 300
+"""Characters of a string that are kept where a refused call's arguments are recorded."""
+
+_MAX_ITEMS = 40
+_MAX_DEPTH = 6
+_MAX_INT = 2**63
+
+
+def to_text(answer: Mapping[str, Any]) -> str:
+    """An answer as JSON that reads like a table: a line for each key and each object of a list."""
+    lines = [f"{json.dumps(key)}: {_value_text(value)}" for key, value in answer.items()]
+    return "{\n " + ",\n ".join(lines) + "\n}"
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n  " + ",\n  ".join(_one_line(item) for item in value) + "\n ]"
+    return _one_line(value)
+
+
+def _one_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def clean(text: str) -> str:
+    """Text that every encoder takes: lone surrogates and control characters replaced (tab, newline kept)."""
+    encodable = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in encodable).strip()
+
+
+def shorten(text: str, limit: int = MAX_SHOWN) -> str:
+    """At most `limit` characters of a text, saying how long the whole was."""
+    if len(text) <= limit:
+        return text
+    return f"{clean(text[:limit])}… ({len(text)} characters)"
+
+
+def bounded(value: object, depth: int = 0) -> Any:
+    """A JSON value cut to a harmless size: what a record keeps of arguments that may be hostile."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return _bounded_number(value)
+    if depth >= _MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        items = list(value.items())[:_MAX_ITEMS]
+        return {clean(str(k)[:80]): bounded(v, depth + 1) for k, v in items}
+    if isinstance(value, list | tuple):
+        return [bounded(v, depth + 1) for v in value[:_MAX_ITEMS]]
+    text = str(value)
+    return shorten(text if len(text) > MAX_SHOWN else clean(text))
+
+
+def _bounded_number(value: float) -> float | str:
+    if isinstance(value, int):
+        return value if abs(value) < _MAX_INT else "an integer beyond 64 bits"
+    return value if math.isfinite(value) else str(value)  # JSON has no NaN and no infinities

@@ -1,0 +1,1 @@
+"""Logs in, tables and pages out."""

@@ -1,0 +1,1 @@
+"""What is asked: compound families, their prototypes, splits and reference sets."""
