@@ -14,12 +14,12 @@ from hepbench.harness.protocol.state import Hypothesis, RunState
 from hepbench.harness.text import shorten
 
 _PROPOSE = (
-    'propose_hypothesis(statement="AO2 with a large cation prefers fluorite", prior=0.5, '
-    'rationale="eightfold coordination needs room")'
+    'propose_hypothesis(statement="The ratio of the radii decides the label", prior=0.5, '
+    'rationale="close packing should care about it")'
 )
 _REFINE = (
-    'refine_hypothesis(parent="H1", statement="AO2 with r(A)/r(O) above 0.6 prefers fluorite", prior=0.6, '
-    'rationale="the results R3 and R4 set the limit")'
+    'refine_hypothesis(parent="H1", statement="The label changes where the radius ratio passes 0.5", '
+    'prior=0.6, rationale="the results R3 and R4 set the limit")'
 )
 _MERGE = 'merge_hypotheses(parents=["H1", "H2"], statement="…", prior=0.6, rationale="both held")'
 

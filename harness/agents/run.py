@@ -1,0 +1,130 @@
+"""What every harness shares: the start of the record, the research loop, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from inspect_ai.log import transcript
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageTool,
+    ChatMessageUser,
+    ModelOutput,
+    execute_tools,
+    get_model,
+)
+from inspect_ai.solver import TaskState
+from inspect_ai.tool import Tool, ToolDef
+from inspect_ai.util import Limit, apply_limits, token_limit, turn_limit
+
+from hepbench.harness.agents.prompts import prompt
+from hepbench.harness.protocol.registry import Registry
+from hepbench.harness.protocol.rules import ProtocolRules
+from hepbench.harness.protocol.store import current_registry, start_registry
+
+MAX_IDLE = 3
+"""Answers in a row without a tool call, after which the research counts as ended."""
+
+WARN_AT = 10
+"""Turns left at which the agent is told so."""
+
+
+@dataclass(frozen=True)
+class ResearchLimits:
+    """Limits of the research phase alone; reaching one leads to the prediction phase."""
+
+    turns: int = 150
+    tokens: int | None = None
+
+
+@dataclass
+class Research:
+    """One research phase: its tools, and what the harness says when the agent idles."""
+
+    tools: list[Tool | ToolDef]
+    limits: ResearchLimits
+    is_finished: Callable[[], bool]
+    open_work: Callable[[], str] = field(default=lambda: "")
+    nudge: str = field(default_factory=lambda: prompt("nudge"))
+
+    async def run(self, state: TaskState) -> str:
+        """Let the model work until it finishes, idles, or meets a limit; returns how it ended."""
+        limits: list[Limit] = [turn_limit(self.limits.turns)]
+        limits += [token_limit(self.limits.tokens)] if self.limits.tokens else []
+        with apply_limits(limits, catch_errors=True) as scope:
+            return await self._turns(state)
+        return f"{scope.limit_error.type if scope.limit_error else 'research'} limit"
+
+    async def _turns(self, state: TaskState) -> str:
+        idle = 0
+        for turn in range(1, self.limits.turns + 1):
+            output = await generate_turn(state, self.tools)
+            if self.is_finished():
+                return "finished by the agent"
+            if output.stop_reason == "model_length":
+                return "context window full"
+            idle = 0 if output.message.tool_calls else idle + 1
+            if idle >= MAX_IDLE:
+                return "idle"
+            if idle:
+                state.messages.append(ChatMessageUser(content=self.nudge))
+            if self.limits.turns - turn == WARN_AT:
+                state.messages.append(ChatMessageUser(content=self._warning()))
+        return "turn limit"
+
+    def _warning(self) -> str:
+        return prompt("turns_left", turns=WARN_AT, open=self.open_work())
+
+
+async def generate_turn(state: TaskState, tools: Sequence[Tool | ToolDef]) -> ModelOutput:
+    """One model generation and the tool calls that it asks for, appended to the conversation."""
+    state.output = await get_model().generate(state.messages, tools=list(tools))
+    state.messages.append(state.output.message)
+    if state.output.message.tool_calls:
+        answers = await execute_tools(state.messages, list(tools))
+        state.messages.extend(answers.messages)
+        record_unparsed(state.output.message, answers.messages)
+        if answers.output is not None:
+            state.output = answers.output
+    return state.output
+
+
+def begin(state: TaskState, harness: str) -> Registry:
+    """Start the sample's record, with the rules and provenance that the task put into its metadata.
+
+    The run's id is the same for the same sample and epoch, so that two runs differ in their times alone.
+    """
+    about = dict(state.metadata.get("about", {}))
+    about["harness"] = harness
+    rules = ProtocolRules.model_validate(state.metadata.get("rules", {}))
+    return start_registry(f"{about.get('task', 'task')}/{state.sample_id}/{state.epoch}", rules, about)
+
+
+def record_unparsed(message: ChatMessageAssistant, answers: Sequence[object]) -> None:
+    """Put calls on record that broke the tool's schema and so never reached the gates."""
+    calls = {call.id: call for call in message.tool_calls or []}
+    for answer in answers:
+        if not isinstance(answer, ChatMessageTool) or answer.error is None:
+            continue
+        call = calls.get(answer.tool_call_id or "")
+        if call is not None and answer.error.type == "parsing":
+            arguments = call.arguments if isinstance(call.arguments, dict) else {}
+            current_registry().refuse(call.function, arguments, "schema", answer.error.message)
+
+
+def close(registry: Registry, reason: str) -> None:
+    """End the record, and show the hypotheses in the log as a table."""
+    registry.end(reason)
+    if registry.state.hypotheses:
+        transcript().info(hypotheses_markdown(registry), source="hepbench registry")
+
+
+def hypotheses_markdown(registry: Registry) -> str:
+    """The hypotheses as a Markdown table."""
+    rows = ["| id | from | P(H) | state | statement |", "| --- | --- | --- | --- | --- |"]
+    for h in registry.state.hypotheses.values():
+        lineage = " ".join((h.mechanism, *h.parents))
+        statement = h.statement.replace("|", "\\|").replace("\n", " ")
+        rows.append(f"| {h.id} | {lineage} | {h.prior:g} → {h.belief:g} | {h.state} | {statement} |")
+    return "\n".join(rows)

@@ -1,0 +1,51 @@
+"""The parameters of a task (`-T name=value`), validated before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hepbench.harness.protocol.rules import ProtocolRules
+
+DEFAULT_POTENTIAL = "chgnet-0.3.0"
+
+
+class RunParameters(BaseModel):
+    """What a run of a family may vary.
+
+    Attributes:
+        harness: How the agent works.
+        potential: Id of the potential whose world the question is about.
+        lab_budget: Structures that the laboratory relaxes or looks up in a run.
+        turn_limit: Model generations of the research phase; the prediction phase has its own few.
+        token_limit: Tokens of the research phase; None for no limit.
+        live_time_limit: Seconds that one live relaxation may take.
+        rules: Thresholds and gates of the protocol.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    harness: Literal["hep"] = "hep"
+    potential: str = Field(default=DEFAULT_POTENTIAL, min_length=1, max_length=200)
+    lab_budget: int = Field(default=160, ge=0, le=100_000)
+    turn_limit: int = Field(default=150, ge=1, le=5_000)
+    token_limit: int | None = Field(default=None, ge=1)
+    live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
+    rules: ProtocolRules = ProtocolRules()
+
+
+def parameters(task: str, given: dict[str, Any]) -> RunParameters:
+    """The validated parameters of a task.
+
+    Raises:
+        PrerequisiteError: one line that names the parameter, what is wrong and what would be right.
+    """
+    try:
+        return RunParameters.model_validate({k: v for k, v in given.items() if v is not None})
+    except ValidationError as e:
+        first = e.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        value = str(first["input"])[:80]
+        raise PrerequisiteError(f"hepbench/{task}: -T {where}={value}: {first['msg']}") from e

@@ -1,0 +1,135 @@
+"""A family's task: its question as a sample, its laboratory as setup, a harness as solver."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.dataset import Sample
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+import hepbench
+from hepbench.harness.agents.hep import hep
+from hepbench.harness.agents.prompts import prompt
+from hepbench.harness.laboratory.family import Compound, Family, FamilyError
+from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
+from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet
+from hepbench.harness.laboratory.tools import laboratory_tools
+from hepbench.scorers import suite_scorers
+from hepbench.tasks import families
+from hepbench.tasks.parameters import RunParameters, parameters
+
+
+def family_task(family_id: str, given: dict[str, Any]) -> Task:
+    """The task of a family.
+
+    Raises:
+        PrerequisiteError: a parameter is wrong, or the family or its reference set cannot be used.
+    """
+    asked = parameters(family_id, given)
+    family, reference = _load(family_id, asked.potential)
+    about = _about(family, reference, asked)
+    return Task(
+        dataset=[_sample(family, reference, asked, about)],
+        setup=open_laboratory(family, reference, asked),
+        solver=hep(asked.turn_limit, asked.token_limit),
+        scorer=suite_scorers(),
+        headline_metric="heldout_accuracy",
+        version=family.version,
+        metadata={**about, "rules": asked.rules.model_dump()},
+        name=family_id,
+    )
+
+
+def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
+    try:
+        family = families.load(family_id)
+        return family, ReferenceSet.load(families.reference_path(family_id, potential))
+    except (FamilyError, ReferenceError) as e:
+        raise PrerequisiteError(
+            f"hepbench/{family_id}: {e}. A set for another potential is made by "
+            f"`hepbench reference build {family_id} --potential {potential}`."
+        ) from e
+
+
+@solver
+def open_laboratory(family: Family, reference: ReferenceSet, asked: RunParameters) -> Solver:
+    """Open a laboratory of its own for the sample, and offer its tools to whatever harness follows."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+        settings = LabSettings(budget=asked.lab_budget, time_limit=asked.live_time_limit)
+        state.tools = laboratory_tools(Laboratory(family, reference, settings))
+        return state
+
+    return solve
+
+
+def _about(family: Family, reference: ReferenceSet, asked: RunParameters) -> dict[str, Any]:
+    """What the numbers of this run depend on."""
+    return {
+        "task": f"hepbench/{family.id}",
+        "task_version": family.version,
+        "hepbench": hepbench.__version__,
+        "harness": asked.harness,
+        "potential": asked.potential,
+        "weights_sha256": reference.provenance.weights_sha256,
+        "reference_sha256": reference.sha256,
+        "lab_budget": asked.lab_budget,
+        "turn_limit": asked.turn_limit,
+        "token_limit": asked.token_limit,
+    }
+
+
+def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about: dict[str, Any]) -> Sample:
+    heldout = family.of_part("interpolation", "extrapolation")
+    return Sample(
+        id=family.id,
+        input=_question(family, asked),
+        target=[f"{c.formula}: {' or '.join(reference.truth(c.formula).labels)}" for c in heldout],
+        metadata={
+            "about": about,
+            "rules": asked.rules.model_dump(),
+            "prediction": {
+                "compounds": [c.formula for c in heldout],
+                "labels": list(family.labels),
+            },
+            "heldout": [_truth_row(c, reference) for c in heldout],
+            "exploration_majority": majority_label(family, reference),
+        },
+    )
+
+
+def _question(family: Family, asked: RunParameters) -> str:
+    exploration = family.of_part("exploration")
+    return prompt(
+        "question",
+        title=family.title,
+        question=family.question,
+        potential=asked.potential,
+        label_name=family.label_name,
+        labels=", ".join(family.labels),
+        n_exploration=len(exploration),
+        exploration=", ".join(c.formula for c in exploration),
+        budget=asked.lab_budget,
+        n_prototypes=len(family.prototypes),
+        full_cost=len(exploration) * len(family.prototypes),
+    )
+
+
+def _truth_row(compound: Compound, reference: ReferenceSet) -> dict[str, Any]:
+    truth = reference.truth(compound.formula)
+    return {
+        "compound": compound.formula,
+        "chemical_family": compound.chemical_family,
+        "part": compound.part,
+        "labels": list(truth.labels),
+        "above_lowest": {k: round(v, 3) for k, v in truth.above_lowest.items()},
+    }
+
+
+def majority_label(family: Family, reference: ReferenceSet) -> str:
+    """The most frequent lowest phase of the exploration compounds; the first by name among equals."""
+    counts = Counter(reference.truth(c.formula).labels[0] for c in family.of_part("exploration"))
+    return min(counts, key=lambda label: (-counts[label], label))
