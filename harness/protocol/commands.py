@@ -100,7 +100,7 @@ def attach(
     """Results tied to a hypothesis; the belief moves when the evidence is trusted."""
     gates.require_running(state)
     tested = gates.hypothesis_of(state, hypothesis, "3, evidence", _attach_example(state, hypothesis))
-    example = _attach_example(state, tested.id, tested.belief)
+    example = _attach_example(state, tested.id)
     if tested.state != "under_test":
         raise Refusal(
             "3, evidence",
@@ -167,16 +167,20 @@ def _verdict_example(state: RunState, hypothesis: Hypothesis) -> str:
         return _transition_example(hypothesis.id, "dormant")
     if hypothesis.state == "proposed":
         return _transition_example(hypothesis.id, "under_test")
-    return _attach_example(state, hypothesis.id, hypothesis.belief)
+    return _attach_example(state, hypothesis.id)
 
 
-def _attach_example(state: RunState, hypothesis: object, belief: float = 0.5) -> str:
-    name = hypothesis if hypothesis in state.hypotheses else next(iter(state.hypotheses), "H1")
-    result = next((r.id for r in reversed(state.results.values()) if r.measurement), "R1")
-    raised = min(1.0, round(belief + 0.1, 2))
+def _attach_example(state: RunState, hypothesis: object) -> str:
+    """A call that would be taken now: a hypothesis under test, a measurement not yet used for it."""
+    candidates = [h for h in state.hypotheses.values() if h.state == "under_test"]
+    chosen = next((h for h in candidates if h.id == hypothesis), candidates[0] if candidates else None)
+    name, belief = (chosen.id, chosen.belief) if chosen else ("H1", 0.5)
+    used = {r for e in chosen.evidence for r in e.results} if chosen else set()
+    unused = (r.id for r in reversed(state.results.values()) if r.measurement and r.id not in used)
+    raised = max(belief, min(1.0, round(belief + 0.1, 2)))
     return (
-        f'attach_evidence(hypothesis="{name}", results=["{result}"], stance="supports", '
-        f'summary="what the result shows", belief={max(raised, belief):g}, rationale="why it moves so far")'
+        f'attach_evidence(hypothesis="{name}", results=["{next(unused, "R1")}"], stance="supports", '
+        f'summary="what the result shows", belief={raised:g}, rationale="why it moves so far")'
     )
 
 
