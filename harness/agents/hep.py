@@ -6,54 +6,65 @@ setup opens the laboratory, or a stranger's with tools of its own.
 
 from __future__ import annotations
 
-from inspect_ai.model import ChatMessageSystem
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import LimitExceededError, span
 
+from hepbench.harness.agents.conduct import conduct, instruct
 from hepbench.harness.agents.finish import Finish, finish_tool
-from hepbench.harness.agents.prediction import asks_for_predictions, prediction_phase
+from hepbench.harness.agents.foreign import as_laboratory
 from hepbench.harness.agents.prompts import prompt
-from hepbench.harness.agents.run import Research, ResearchLimits, begin, close
+from hepbench.harness.agents.run import Research, ResearchLimits, begin
+from hepbench.harness.agents.window import window_of
+from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.tools import registry_read_tools, registry_tools
 
 
 @solver
-def hep(turn_limit: int = 150, token_limit: int | None = None) -> Solver:
+def hep(
+    turn_limit: int | None = None, token_limit: int | None = None, context_limit: int | None = None
+) -> Solver:
     """Research by the Hypothesis Evolution Protocol, then predict.
 
     Args:
-        turn_limit: Model generations for the research phase.
-        token_limit: Tokens for the research phase; None for no limit.
+        turn_limit: Model generations for the research phase; None for the task's own limit, else 150.
+        token_limit: Tokens for the research phase; None for the task's own limit, if it has one.
+        context_limit: Context window in tokens, for a model that Inspect does not know.
     """
-    limits = ResearchLimits(turns=turn_limit, tokens=token_limit)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+        limits = ResearchLimits.of(state, turn_limit, token_limit)
         registry = begin(state, "hep")
-        rules = registry.state.rules
-        system = prompt(
-            "hep",
-            support_threshold=f"{rules.support_threshold:g}",
-            refute_threshold=f"{rules.refute_threshold:g}",
-            turn_limit=limits.turns,
-        )
-        state.messages.insert(0, ChatMessageSystem(content=system))
+        instruct(state, _instructions(registry, limits))
         finish = Finish(registry)
+        tools = [*as_laboratory(state.tools, registry), *registry_tools(), finish_tool(finish)]
+        window = window_of(context_limit, lambda: _standing(registry))
         research = Research(
-            tools=[*state.tools, *registry_tools(), finish_tool(finish)],
+            tools=lambda: tools,
             limits=limits,
+            window=window,
             is_finished=lambda: finish.finished,
             open_work=finish.open_hypotheses,
         )
-        try:
-            async with span("research"):
-                ended = await research.run(state)
-            if asks_for_predictions(state):
-                async with span("prediction"):
-                    await prediction_phase(state, registry, registry_read_tools())
-        except LimitExceededError as limit:
-            close(registry, f"{limit.type} limit of the sample")
-            raise
-        close(registry, ended)
-        return state
+        return await conduct(state, registry, window, research.run, registry_read_tools())
 
     return solve
+
+
+def _instructions(registry: Registry, limits: ResearchLimits) -> str:
+    rules = registry.state.rules
+    return prompt(
+        "hep",
+        support_threshold=f"{rules.support_threshold:g}",
+        refute_threshold=f"{rules.refute_threshold:g}",
+        turn_limit=limits.turns,
+    )
+
+
+def _standing(registry: Registry) -> str:
+    """The hypotheses in one line each, for a model that does not see its early rounds any more."""
+    known = [
+        f"{h.id} ({h.state}, P = {h.belief:g}): {h.statement}" for h in registry.state.hypotheses.values()
+    ]
+    results = (
+        f"Results recorded so far: R1 to R{len(registry.state.results)}." if registry.state.results else ""
+    )
+    return "\n".join([f"{results} Your registry:", *known]) if known else results

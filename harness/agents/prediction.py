@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from inspect_ai.model import ChatMessageUser
 from inspect_ai.solver import TaskState
-from inspect_ai.tool import Tool, ToolDef, tool
+from inspect_ai.tool import Tool, tool
 from inspect_ai.util import apply_limits, turn_limit
 from pydantic import BaseModel, Field
 
 from hepbench.harness.agents.prompts import prompt
-from hepbench.harness.agents.run import generate_turn
+from hepbench.harness.agents.run import AnyTool, generate_turn
+from hepbench.harness.agents.window import PINNED, Window
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.tools import refusals_to_agent
 from hepbench.harness.text import to_text
@@ -34,32 +35,30 @@ def asks_for_predictions(state: TaskState) -> bool:
 
 
 async def prediction_phase(
-    state: TaskState, registry: Registry, read_tools: Sequence[Tool | ToolDef] = ()
+    state: TaskState, registry: Registry, window: Window, read_tools: Sequence[AnyTool] = ()
 ) -> None:
     """Name the sealed compounds and take predictions until all are there or the turns are used."""
     asked = state.metadata["prediction"]
     compounds, labels = list(asked["compounds"]), list(asked["labels"])
-    note = " You may still read the registry." if read_tools else ""
-    state.messages.append(
-        ChatMessageUser(
-            content=prompt(
-                "prediction",
-                compounds=", ".join(compounds),
-                labels=", ".join(labels),
-                registry_note=note,
-            )
-        )
-    )
+    state.messages.append(_the_question(compounds, labels, registry_is_open=bool(read_tools)))
     tools = [prediction_tool(registry, compounds, labels), *read_tools]
     with apply_limits([turn_limit(PREDICTION_TURNS)], catch_errors=True):
         for _ in range(PREDICTION_TURNS):
-            output = await generate_turn(state, tools)
+            output = await generate_turn(state, tools, window)
             missing = [c for c in compounds if c not in registry.state.predictions]
             if not missing or output.stop_reason == "model_length":
                 return
             if not output.message.tool_calls:
                 nudge = prompt("nudge_prediction", missing=", ".join(missing))
                 state.messages.append(ChatMessageUser(content=nudge))
+
+
+def _the_question(
+    compounds: Sequence[str], labels: Sequence[str], *, registry_is_open: bool
+) -> ChatMessageUser:
+    note = " You may still read the registry." if registry_is_open else ""
+    named = {"compounds": ", ".join(compounds), "labels": ", ".join(labels)}
+    return ChatMessageUser(content=prompt("prediction", **named, registry_note=note), metadata=PINNED)
 
 
 def prediction_tool(registry: Registry, compounds: Sequence[str], labels: Sequence[str]) -> Tool:

@@ -19,6 +19,8 @@ from inspect_ai.tool import Tool, ToolDef
 from inspect_ai.util import Limit, apply_limits, token_limit, turn_limit
 
 from hepbench.harness.agents.prompts import prompt
+from hepbench.harness.agents.usage import tally
+from hepbench.harness.agents.window import Window
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.store import current_registry, start_registry
@@ -29,6 +31,8 @@ MAX_IDLE = 3
 WARN_AT = 10
 """Turns left at which the agent is told so."""
 
+AnyTool = Tool | ToolDef
+
 
 @dataclass(frozen=True)
 class ResearchLimits:
@@ -37,16 +41,34 @@ class ResearchLimits:
     turns: int = 150
     tokens: int | None = None
 
+    @classmethod
+    def of(cls, state: TaskState, turns: int | None, tokens: int | None) -> ResearchLimits:
+        """The limits given to the harness; where it was given none, those of the task.
+
+        So `--solver hepbench/planning` works under the same limits as the task's own harness.
+        """
+        about = state.metadata.get("about", {})
+        return cls(turns or about.get("turn_limit") or cls.turns, tokens or about.get("token_limit"))
+
 
 @dataclass
 class Research:
-    """One research phase: its tools, and what the harness says when the agent idles."""
+    """One research phase: its tools, and what the harness says when the agent idles.
 
-    tools: list[Tool | ToolDef]
+    Attributes:
+        tools: The tools of the next turn; a harness may change them between turns.
+        limits: Turns and tokens.
+        is_finished: Whether the agent has ended its research.
+        open_work: What is told of unfinished work when few turns are left.
+        nudge: The answer to a text without a tool call.
+    """
+
+    tools: Callable[[], Sequence[AnyTool]]
     limits: ResearchLimits
+    window: Window
     is_finished: Callable[[], bool]
     open_work: Callable[[], str] = field(default=lambda: "")
-    nudge: str = field(default_factory=lambda: prompt("nudge"))
+    nudge: Callable[[str], str] = field(default=lambda _: prompt("nudge"))
 
     async def run(self, state: TaskState) -> str:
         """Let the model work until it finishes, idles, or meets a limit; returns how it ended."""
@@ -59,7 +81,7 @@ class Research:
     async def _turns(self, state: TaskState) -> str:
         idle = 0
         for turn in range(1, self.limits.turns + 1):
-            output = await generate_turn(state, self.tools)
+            output = await generate_turn(state, self.tools(), self.window)
             if self.is_finished():
                 return "finished by the agent"
             if output.stop_reason == "model_length":
@@ -68,7 +90,7 @@ class Research:
             if idle >= MAX_IDLE:
                 return "idle"
             if idle:
-                state.messages.append(ChatMessageUser(content=self.nudge))
+                state.messages.append(ChatMessageUser(content=self.nudge(output.completion)))
             if self.limits.turns - turn == WARN_AT:
                 state.messages.append(ChatMessageUser(content=self._warning()))
         return "turn limit"
@@ -77,9 +99,9 @@ class Research:
         return prompt("turns_left", turns=WARN_AT, open=self.open_work())
 
 
-async def generate_turn(state: TaskState, tools: Sequence[Tool | ToolDef]) -> ModelOutput:
+async def generate_turn(state: TaskState, tools: Sequence[AnyTool], window: Window) -> ModelOutput:
     """One model generation and the tool calls that it asks for, appended to the conversation."""
-    state.output = await get_model().generate(state.messages, tools=list(tools))
+    state.output = await _generate(state, tools, window)
     state.messages.append(state.output.message)
     if state.output.message.tool_calls:
         answers = await execute_tools(state.messages, list(tools))
@@ -87,7 +109,27 @@ async def generate_turn(state: TaskState, tools: Sequence[Tool | ToolDef]) -> Mo
         record_unparsed(state.output.message, answers.messages)
         if answers.output is not None:
             state.output = answers.output
+    elif state.output.stop_reason != "stop" or not state.output.completion.strip():
+        _show_empty_hands(state.output)
+    window.make_room(state.messages, state.output)
     return state.output
+
+
+async def _generate(state: TaskState, tools: Sequence[AnyTool], window: Window) -> ModelOutput:
+    """Generate; when the provider says that the prompt is too long, show less of it and ask again."""
+    while True:
+        output = await get_model().generate(window.shown(state.messages), tools=list(tools))
+        tally(output.usage)
+        if output.stop_reason != "model_length" or not window.shorten(state.messages):
+            return output
+
+
+def _show_empty_hands(output: ModelOutput) -> None:
+    """Say in the log why a turn brought nothing: a refusal, a cut, an empty answer."""
+    said = "an empty answer" if not output.completion.strip() else "text only"
+    transcript().info(
+        f"The model called no tool: {said}, stop reason {output.stop_reason!r}.", source="hepbench turn"
+    )
 
 
 def begin(state: TaskState, harness: str) -> Registry:
