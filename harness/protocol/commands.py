@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hepbench.harness.protocol import cautions, gates
 from hepbench.harness.protocol import events as ev
-from hepbench.harness.protocol import gates
 from hepbench.harness.protocol.gates import Refusal
 from hepbench.harness.protocol.state import Hypothesis, RunState
 from hepbench.harness.text import shorten
@@ -34,31 +34,46 @@ class Audit:
 
 
 def propose(
-    state: RunState, statement: object, prior: object, rationale: object, inspired_by: object = ()
+    state: RunState,
+    statement: object,
+    prior: object,
+    rationale: object,
+    inspired_by: object = (),
+    scope: object = (),
 ) -> list[ev.Payload]:
     """A hypothesis of its own, or one inspired by others."""
     gates.require_running(state)
     parents = gates.parents_of(state, inspired_by, least=0, tested=False, example=_PROPOSE)
     mechanism: ev.Mechanism = "inspired_by" if parents else "de_novo"
-    return [_child(state, mechanism, parents, statement, prior, rationale, _PROPOSE)]
+    return _child(state, mechanism, parents, statement, prior, rationale, scope, _PROPOSE)
 
 
 def refine(
-    state: RunState, parent: object, statement: object, prior: object, rationale: object
+    state: RunState,
+    parent: object,
+    statement: object,
+    prior: object,
+    rationale: object,
+    scope: object = (),
 ) -> list[ev.Payload]:
     """A sharper or corrected child of one parent."""
     gates.require_running(state)
     parents = gates.parents_of(state, [parent], least=1, tested=True, example=_REFINE)
-    return [_child(state, "refine", parents, statement, prior, rationale, _REFINE)]
+    return _child(state, "refine", parents, statement, prior, rationale, scope, _REFINE)
 
 
 def merge(
-    state: RunState, parents: object, statement: object, prior: object, rationale: object
+    state: RunState,
+    parents: object,
+    statement: object,
+    prior: object,
+    rationale: object,
+    scope: object = (),
 ) -> list[ev.Payload]:
     """One joint statement from two or more parents."""
     gates.require_running(state)
     found = gates.parents_of(state, parents, least=2, tested=True, example=_MERGE)
-    return [_child(state, "merge", found, statement, prior, rationale, _MERGE)]
+    return _child(state, "merge", found, statement, prior, rationale, scope, _MERGE)
 
 
 def _child(
@@ -68,9 +83,10 @@ def _child(
     statement: object,
     prior: object,
     rationale: object,
+    scope: object,
     example: str,
-) -> ev.HypothesisProposed:
-    return ev.HypothesisProposed(
+) -> list[ev.Payload]:
+    child = ev.HypothesisProposed(
         hypothesis=f"H{len(state.hypotheses) + 1}",
         statement=gates.statement_of(state, statement, example),
         belief=gates.prior_of(state, prior, example),
@@ -78,7 +94,9 @@ def _child(
         mechanism=mechanism,
         parents=tuple(p.id for p in parents),
         generation=_generation(state, mechanism, parents),
+        scope=gates.scope_of(scope, example),
     )
+    return [child, *cautions.of_statement(state, child.hypothesis, child.statement, example)]
 
 
 def _generation(state: RunState, mechanism: ev.Mechanism, parents: tuple[Hypothesis, ...]) -> int:
@@ -121,7 +139,8 @@ def attach(
         trusted=not faults,
         failed_checks=faults,
     )
-    return [evidence, *_after_evidence(evidence, tested, audit)]
+    warned = cautions.of_evidence(state, tested, named, example)
+    return [evidence, *_after_evidence(evidence, tested, audit), *warned]
 
 
 def _after_evidence(
@@ -153,7 +172,11 @@ def transition(state: RunState, hypothesis: object, to: object, rationale: objec
     reason = gates.text_of(
         rationale, "rationale", state.rules.max_text, "7, moves", _transition_example(moved.id, target)
     )
-    return [ev.StateChanged(hypothesis=moved.id, before=moved.state, after=target, rationale=reason)]
+    warned = cautions.of_verdict(state, moved, target, _verdict_example(state, moved))
+    return [
+        ev.StateChanged(hypothesis=moved.id, before=moved.state, after=target, rationale=reason),
+        *warned,
+    ]
 
 
 def _transition_example(hypothesis: str, target: str) -> str:

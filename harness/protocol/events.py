@@ -23,6 +23,16 @@ Mechanism = Literal["de_novo", "inspired_by", "refine", "merge"]
 Stance = Literal["supports", "contradicts", "inconclusive"]
 Actor = Literal["agent", "laboratory", "harness", "auditor"]
 AuditVerdict = Literal["accepted", "untrusted", "unaudited"]
+Caution = Literal[
+    "near_duplicate",
+    "similar_statement",
+    "repeated_data",
+    "outside_scope",
+    "thin_verdict",
+    "postdicted_verdict",
+    "abandoned",
+]
+"""The rules of `ProtocolRules` that can be set to warn; each bears its field's name."""
 
 STATES: tuple[State, ...] = ("proposed", "under_test", "supported", "refuted", "dormant")
 MECHANISMS: tuple[Mechanism, ...] = ("de_novo", "inspired_by", "refine", "merge")
@@ -45,6 +55,15 @@ class RunStarted(Payload):
     about: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+class Measured(BaseModel):
+    """One measurement within a result: two results that hold the same one are the same evidence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    subject: str = Field(description="what was measured, for example a compound")
+    what: str = Field(description="how, for example a prototype and a pressure")
+
+
 class LabResultRecorded(Payload):
     """A laboratory tool's answer, with its checks. `measurement` is false for table data."""
 
@@ -55,10 +74,11 @@ class LabResultRecorded(Payload):
     answer: dict[str, JsonValue]
     checks: dict[str, bool]
     measurement: bool
+    measured: tuple[Measured, ...] = ()
 
 
 class HypothesisProposed(Payload):
-    """A new hypothesis, by any of the four mechanisms."""
+    """A new hypothesis, by any of the four mechanisms. An empty scope means all that the task is about."""
 
     hypothesis: str
     statement: str
@@ -67,6 +87,7 @@ class HypothesisProposed(Payload):
     mechanism: Mechanism
     parents: tuple[str, ...]
     generation: int
+    scope: tuple[str, ...] = ()
 
 
 class EvidenceAttached(Payload):
@@ -109,6 +130,15 @@ class StateChanged(Payload):
     before: State
     after: State
     rationale: str
+
+
+class RuleWarned(Payload):
+    """A rule bit, and was set to warn: the operation before this event was accepted all the same."""
+
+    actor: ClassVar[Actor] = "harness"
+    warning: Caution
+    hypothesis: str
+    detail: str
 
 
 class OperationRefused(Payload):

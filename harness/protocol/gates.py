@@ -20,6 +20,7 @@ MOVES: dict[ev.State, tuple[ev.State, ...]] = {
 STANCES: tuple[ev.Stance, ...] = ("supports", "contradicts", "inconclusive")
 
 _MAX_LISTED = 50
+_MAX_NAME = 100
 
 
 class Refusal(ValueError):
@@ -68,6 +69,17 @@ def statement_of(state: RunState, value: object, example: str) -> str:
     if twin is not None:
         raise Refusal("1, statement", f"The same statement is there already as {twin}.", example)
     return text
+
+
+def scope_of(value: object, example: str) -> tuple[str, ...]:
+    """Gate 1: what the statement is about, by name; nothing stands for all that the task is about."""
+    gate = "1, statement"
+    if value is None:
+        return ()
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > _MAX_LISTED:
+        raise Refusal(gate, f"The scope must be a list of at most {_MAX_LISTED} names.", example)
+    named = (text_of(name, "name in the scope", _MAX_NAME, gate, example) for name in value)
+    return tuple(dict.fromkeys(named))
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -80,9 +80,16 @@ class Registry:
         return registry
 
     def propose(
-        self, statement: str, prior: float, rationale: str, inspired_by: Sequence[str] = ()
+        self,
+        statement: str,
+        prior: float,
+        rationale: str,
+        inspired_by: Sequence[str] = (),
+        scope: Sequence[str] = (),
     ) -> Hypothesis:
         """State a hypothesis, de novo or inspired by others.
+
+        `scope` names what it is about, for example compounds; empty for all that the task is about.
 
         Raises:
             Refusal: a gate was broken; the refusal is on record and nothing else changed.
@@ -92,25 +99,47 @@ class Registry:
             "prior": prior,
             "rationale": rationale,
             "inspired_by": inspired_by,
+            "scope": scope,
         }
         return self._proposed("propose_hypothesis", commands.propose, arguments)
 
-    def refine(self, parent: str, statement: str, prior: float, rationale: str) -> Hypothesis:
+    def refine(
+        self, parent: str, statement: str, prior: float, rationale: str, scope: Sequence[str] = ()
+    ) -> Hypothesis:
         """State a sharper or corrected child of one parent that has evidence.
 
         Raises:
             Refusal: as for `propose`.
         """
-        arguments = {"parent": parent, "statement": statement, "prior": prior, "rationale": rationale}
+        arguments = {
+            "parent": parent,
+            "statement": statement,
+            "prior": prior,
+            "rationale": rationale,
+            "scope": scope,
+        }
         return self._proposed("refine_hypothesis", commands.refine, arguments)
 
-    def merge(self, parents: Sequence[str], statement: str, prior: float, rationale: str) -> Hypothesis:
+    def merge(
+        self,
+        parents: Sequence[str],
+        statement: str,
+        prior: float,
+        rationale: str,
+        scope: Sequence[str] = (),
+    ) -> Hypothesis:
         """State one joint child of two or more parents that have evidence.
 
         Raises:
             Refusal: as for `propose`.
         """
-        arguments = {"parents": parents, "statement": statement, "prior": prior, "rationale": rationale}
+        arguments = {
+            "parents": parents,
+            "statement": statement,
+            "prior": prior,
+            "rationale": rationale,
+            "scope": scope,
+        }
         return self._proposed("merge_hypotheses", commands.merge, arguments)
 
     def attach(
@@ -174,8 +203,13 @@ class Registry:
         checks: Mapping[str, bool],
         *,
         measurement: bool,
+        measured: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """Put a laboratory result on record; returns its id."""
+        """Put a laboratory result on record; returns its id.
+
+        `measured` names the single measurements in it as pairs of subject and condition, for example
+        ("TiO2", "rutile, 0 GPa"): the same pair in another result is the same evidence.
+        """
         result = self.next_result
         self._append(
             [
@@ -186,6 +220,7 @@ class Registry:
                     answer={"result": result, **answer},
                     checks=dict(checks),
                     measurement=measurement,
+                    measured=tuple(ev.Measured(subject=s, what=w) for s, w in measured),
                 )
             ]
         )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Action = Literal["off", "warn", "refuse"]
+"""What a rule does when it bites: nothing, a recorded warning, or a refusal."""
 
 
 class ProtocolRules(BaseModel):
@@ -25,6 +28,27 @@ class ProtocolRules(BaseModel):
     strict_generation: bool = Field(
         default=False, description="leave inspired_by links out of the generation"
     )
+    near_duplicate: Action = Field(
+        default="refuse", description="a statement that says what another says, in other words"
+    )
+    similar_statement: Action = Field(
+        default="warn", description="a statement that shares most of its words, and all numbers, with another"
+    )
+    similarity: float = Field(default=0.8, gt=0, le=1, description="share of words that counts as most")
+    repeated_data: Action = Field(
+        default="refuse", description="evidence that only repeats measurements counted for the hypothesis"
+    )
+    outside_scope: Action = Field(
+        default="refuse", description="evidence about none of the compounds that the hypothesis is about"
+    )
+    thin_verdict: Action = Field(
+        default="warn", description="`supported` by trusted results about fewer compounds than the minimum"
+    )
+    min_verdict_subjects: int = Field(default=2, ge=1, le=100, description="that minimum")
+    postdicted_verdict: Action = Field(
+        default="warn", description="`supported` by results alone that were known when it was stated"
+    )
+    abandoned: Action = Field(default="warn", description="`dormant` without any evidence")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

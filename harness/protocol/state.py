@@ -8,6 +8,7 @@ from typing import cast
 
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.rules import ProtocolRules
+from hepbench.harness.protocol.wording import words
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Hypothesis:
     mechanism: ev.Mechanism
     parents: tuple[str, ...]
     generation: int
+    scope: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
     evidence: list[Evidence] = field(default_factory=list)
     reopened: int = 0
     event_seqs: list[int] = field(default_factory=list)
@@ -53,12 +56,19 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class LabResult:
-    """A laboratory result as evidence sees it."""
+    """A laboratory result as evidence sees it. `measured` holds pairs of subject and condition."""
 
     id: str
     tool: str
     measurement: bool
     failed_checks: tuple[str, ...]
+    measured: frozenset[tuple[str, str]] = frozenset()
+    seq: int = 0
+
+    @property
+    def subjects(self) -> frozenset[str]:
+        """What was measured; empty if the laboratory did not say."""
+        return frozenset(subject for subject, _ in self.measured)
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -80,9 +90,11 @@ class RunState:
     results: dict[str, LabResult] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     statements: dict[str, str] = field(default_factory=dict)
+    wordings: dict[tuple[str, ...], str] = field(default_factory=dict)
     predictions: dict[str, ev.Prediction] = field(default_factory=dict)
     rule: str = ""
     refusals: list[ev.OperationRefused] = field(default_factory=list)
+    warnings: list[ev.RuleWarned] = field(default_factory=list)
     accepted: int = 0
     length: int = 0
     head: str = ev.GENESIS
@@ -131,12 +143,21 @@ def _run_started(state: RunState, body: ev.RunStarted) -> None:
 
 def _result_recorded(state: RunState, body: ev.LabResultRecorded) -> None:
     failed = tuple(name for name, passed in body.checks.items() if not passed)
-    state.results[body.result] = LabResult(body.result, body.tool, body.measurement, failed)
+    state.results[body.result] = LabResult(
+        id=body.result,
+        tool=body.tool,
+        measurement=body.measurement,
+        failed_checks=failed,
+        measured=frozenset((m.subject, m.what) for m in body.measured),
+        seq=state.length + 1,
+    )
 
 
 def _proposed(state: RunState, body: ev.HypothesisProposed) -> None:
     state.accepted += 1
     state.statements[statement_key(body.statement)] = body.hypothesis
+    said = words(body.statement)
+    state.wordings.setdefault(said, body.hypothesis)
     state.hypotheses[body.hypothesis] = Hypothesis(
         id=body.hypothesis,
         statement=body.statement,
@@ -146,6 +167,8 @@ def _proposed(state: RunState, body: ev.HypothesisProposed) -> None:
         mechanism=body.mechanism,
         parents=body.parents,
         generation=body.generation,
+        scope=body.scope,
+        words=frozenset(said),
     )
 
 
@@ -185,6 +208,10 @@ def _state_changed(state: RunState, body: ev.StateChanged) -> None:
         hypothesis.reopened += 1
 
 
+def _warned(state: RunState, body: ev.RuleWarned) -> None:
+    state.warnings.append(body)
+
+
 def _refused(state: RunState, body: ev.OperationRefused) -> None:
     state.refusals.append(body)
 
@@ -208,6 +235,7 @@ _FOLD = cast(
         ev.EvidenceAudited: _audited,
         ev.BeliefUpdated: _belief_updated,
         ev.StateChanged: _state_changed,
+        ev.RuleWarned: _warned,
         ev.OperationRefused: _refused,
         ev.PredictionsSubmitted: _predicted,
         ev.RunEnded: _ended,

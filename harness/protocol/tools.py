@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any
 
 from inspect_ai.tool import Tool, ToolError, tool
@@ -59,7 +60,11 @@ def propose_hypothesis() -> Tool:
     """State a new hypothesis."""
 
     async def execute(
-        statement: str, prior: float, rationale: str, inspired_by: list[str] | None = None
+        statement: str,
+        prior: float,
+        rationale: str,
+        inspired_by: list[str] | None = None,
+        scope: list[str] | None = None,
     ) -> str:
         """State a new hypothesis, de novo or inspired by hypotheses that are there already.
 
@@ -68,9 +73,13 @@ def propose_hypothesis() -> Tool:
             prior: Your degree of belief P(H) before any test, from 0.01 to 0.99.
             rationale: Why you hold it worth testing, and why with this prior.
             inspired_by: Ids of hypotheses that gave you the idea, for example ["H1"]; leave out if none did.
+            scope: Names of the compounds that the statement is about, if it is about some of them only.
         """
         with refusals_to_agent():
-            return _born(current_registry().propose(statement, prior, rationale, inspired_by or []))
+            registry = current_registry()
+            return _born(
+                registry, registry.propose(statement, prior, rationale, inspired_by or [], scope or [])
+            )
 
     return execute
 
@@ -79,7 +88,9 @@ def propose_hypothesis() -> Tool:
 def refine_hypothesis() -> Tool:
     """State a sharper or corrected child of one hypothesis."""
 
-    async def execute(parent: str, statement: str, prior: float, rationale: str) -> str:
+    async def execute(
+        parent: str, statement: str, prior: float, rationale: str, scope: list[str] | None = None
+    ) -> str:
         """State a sharper or corrected version of a hypothesis that has evidence, with its own prior.
 
         Args:
@@ -87,9 +98,11 @@ def refine_hypothesis() -> Tool:
             statement: The sharper statement, different from every statement there is.
             prior: Your degree of belief P(H) in the new statement, from 0.01 to 0.99.
             rationale: What you saw that asks for this revision.
+            scope: Names of the compounds that the statement is about, if it is about some of them only.
         """
         with refusals_to_agent():
-            return _born(current_registry().refine(parent, statement, prior, rationale))
+            registry = current_registry()
+            return _born(registry, registry.refine(parent, statement, prior, rationale, scope or []))
 
     return execute
 
@@ -98,7 +111,9 @@ def refine_hypothesis() -> Tool:
 def merge_hypotheses() -> Tool:
     """State one joint child of several hypotheses."""
 
-    async def execute(parents: list[str], statement: str, prior: float, rationale: str) -> str:
+    async def execute(
+        parents: list[str], statement: str, prior: float, rationale: str, scope: list[str] | None = None
+    ) -> str:
         """Join two or more hypotheses that have evidence into one statement; it starts with its own prior.
 
         Args:
@@ -106,9 +121,11 @@ def merge_hypotheses() -> Tool:
             statement: The joint statement, different from every statement there is.
             prior: Your degree of belief P(H) in the joint statement, from 0.01 to 0.99.
             rationale: Why they belong together.
+            scope: Names of the compounds that the statement is about, if it is about some of them only.
         """
         with refusals_to_agent():
-            return _born(current_registry().merge(parents, statement, prior, rationale))
+            registry = current_registry()
+            return _born(registry, registry.merge(parents, statement, prior, rationale, scope or []))
 
     return execute
 
@@ -159,7 +176,7 @@ def transition_hypothesis() -> Tool:
             before = known.state if known else None
             moved = registry.transition(hypothesis, to, rationale)
             answer = {"hypothesis": moved.id, "from": before, "to": moved.state, "belief": moved.belief}
-            return to_text(answer)
+            return to_text({**answer, **_warnings(registry)})
 
     return execute
 
@@ -214,6 +231,7 @@ def whole(registry: Registry, hypothesis: Hypothesis) -> dict[str, Any]:
         **brief(hypothesis),
         "prior": hypothesis.prior,
         "reopened": hypothesis.reopened,
+        "scope": list(hypothesis.scope),
         "evidence": [
             {
                 "evidence": e.id,
@@ -233,11 +251,11 @@ def whole(registry: Registry, hypothesis: Hypothesis) -> dict[str, Any]:
 
 
 def _event_details(payload: dict[str, Any]) -> dict[str, Any]:
-    shown = ("before", "after", "rationale", "evidence", "belief")
+    shown = ("before", "after", "rationale", "evidence", "belief", "verdict", "reason", "warning", "detail")
     return {k: payload[k] for k in shown if k in payload}
 
 
-def _born(hypothesis: Hypothesis) -> str:
+def _born(registry: Registry, hypothesis: Hypothesis) -> str:
     return to_text(
         {
             "hypothesis": hypothesis.id,
@@ -246,8 +264,16 @@ def _born(hypothesis: Hypothesis) -> str:
             "mechanism": hypothesis.mechanism,
             "parents": list(hypothesis.parents),
             "generation": hypothesis.generation,
+            **_warnings(registry),
         }
     )
+
+
+def _warnings(registry: Registry) -> dict[str, Any]:
+    """What the last operation was warned of: its warnings are the last events of the record."""
+    warned = takewhile(lambda e: e.type == "RuleWarned", reversed(registry.events))
+    details = [str(e.payload["detail"]) for e in warned]
+    return {"warnings": details[::-1]} if details else {}
 
 
 def _attached(registry: Registry, evidence: Evidence, before: float | None) -> dict[str, Any]:
@@ -263,5 +289,5 @@ def _attached(registry: Registry, evidence: Evidence, before: float | None) -> d
         "state": tested.state,
     }
     if not evidence.trusted:
-        answer["note"] = "Recorded, but the belief does not move: the results named here are not trusted."
-    return answer
+        answer["note"] = "Recorded, but the belief does not move: this evidence is not trusted."
+    return {**answer, **_warnings(registry)}

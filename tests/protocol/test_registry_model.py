@@ -25,13 +25,16 @@ beliefs = st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, -0.1, math.na
 stances = st.sampled_from(["supports", "contradicts", "inconclusive", "maybe"])
 targets = st.sampled_from([*ev.STATES, "open"])
 
+RULES = ProtocolRules(near_duplicate="warn")
+"""The model knows statements by their letters alone."""
+
 
 class RegistryMachine(RuleBasedStateMachine):
     """The model: dictionaries, written without the registry's code."""
 
     @initialize()
     def start(self) -> None:
-        self.registry = Registry.start("m", ProtocolRules(), clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        self.registry = Registry.start("m", RULES, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
         self.belief: dict[str, float] = {}
         self.state: dict[str, str] = {}
         self.used: dict[str, set[str]] = {}
