@@ -16,17 +16,20 @@ def ao2(
     lab_budget: int | None = None,
     turn_limit: int | None = None,
     token_limit: int | None = None,
+    context_limit: int | None = None,
     live_time_limit: float | None = None,
     rules: dict[str, Any] | None = None,
 ) -> Task:
     """AO2 dioxides, 12 polymorphs.
 
     Args:
-        harness: How the agent works; default "hep".
+        harness: How the agent works; default "hep". Others: "planning", "react", "closed_book", and, without
+            a model, "majority", "nearest_neighbour", "decision_tree".
         potential: Id of the interatomic potential; default "chgnet-0.3.0".
         lab_budget: Structures that the laboratory relaxes or looks up; default 160.
         turn_limit: Model generations of the research phase; default 150.
         token_limit: Tokens of the research phase; default none.
+        context_limit: The model's context window in tokens, where Inspect does not know it.
         live_time_limit: Seconds for one live relaxation; default 300.
         rules: Protocol rules that differ from the defaults, for example {"support_threshold": 0.9}.
     """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hepbench.harness.agents.harnesses import HarnessName
 from hepbench.harness.protocol.rules import ProtocolRules
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
@@ -21,17 +22,19 @@ class RunParameters(BaseModel):
         lab_budget: Structures that the laboratory relaxes or looks up in a run.
         turn_limit: Model generations of the research phase; the prediction phase has its own few.
         token_limit: Tokens of the research phase; None for no limit.
+        context_limit: Context window of the model in tokens, where Inspect does not know it.
         live_time_limit: Seconds that one live relaxation may take.
         rules: Thresholds and gates of the protocol.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    harness: Literal["hep"] = "hep"
+    harness: HarnessName = "hep"
     potential: str = Field(default=DEFAULT_POTENTIAL, min_length=1, max_length=200)
     lab_budget: int = Field(default=160, ge=0, le=100_000)
     turn_limit: int = Field(default=150, ge=1, le=5_000)
     token_limit: int | None = Field(default=None, ge=1)
+    context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
     rules: ProtocolRules = ProtocolRules()
 

@@ -11,7 +11,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 import hepbench
-from hepbench.harness.agents.hep import hep
+from hepbench.harness.agents.harnesses import harness_solver
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
@@ -34,7 +34,7 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
     return Task(
         dataset=[_sample(family, reference, asked, about)],
         setup=open_laboratory(family, reference, asked),
-        solver=hep(asked.turn_limit, asked.token_limit),
+        solver=harness_solver(asked.harness, asked.turn_limit, asked.token_limit, asked.context_limit),
         scorer=suite_scorers(),
         headline_metric="heldout_accuracy",
         version=family.version,
@@ -97,6 +97,8 @@ def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about
             },
             "heldout": [_truth_row(c, reference) for c in heldout],
             "exploration_majority": majority_label(family, reference),
+            "exploration": [_explored_row(c, reference) for c in family.of_part("exploration")],
+            "compositions": {c.formula: _composition(c) for c in family.compounds},
         },
     )
 
@@ -127,6 +129,19 @@ def _truth_row(compound: Compound, reference: ReferenceSet) -> dict[str, Any]:
         "labels": list(truth.labels),
         "above_lowest": {k: round(v, 3) for k, v in truth.above_lowest.items()},
     }
+
+
+def _explored_row(compound: Compound, reference: ReferenceSet) -> dict[str, Any]:
+    """What a full exploration would measure: for the reference points that need no model."""
+    return {"compound": compound.formula, "labels": list(reference.truth(compound.formula).labels)}
+
+
+def _composition(compound: Compound) -> list[dict[str, Any]]:
+    """The compound's sites as `hepbench.harness.descriptors.Site` takes them."""
+    return [
+        {"role": role, "element": element, "charge": compound.charges.get(role)}
+        for role, element in compound.elements.items()
+    ]
 
 
 def majority_label(family: Family, reference: ReferenceSet) -> str:

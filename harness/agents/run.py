@@ -21,6 +21,7 @@ from inspect_ai.util import Limit, apply_limits, token_limit, turn_limit
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.agents.usage import tally
 from hepbench.harness.agents.window import Window
+from hepbench.harness.protocol.durable import AUTO
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.store import current_registry, start_registry
@@ -140,7 +141,8 @@ def begin(state: TaskState, harness: str) -> Registry:
     about = dict(state.metadata.get("about", {}))
     about["harness"] = harness
     rules = ProtocolRules.model_validate(state.metadata.get("rules", {}))
-    return start_registry(f"{about.get('task', 'task')}/{state.sample_id}/{state.epoch}", rules, about)
+    run_id = f"{about.get('task', 'task')}/{state.sample_id}/{state.epoch}"
+    return start_registry(run_id, rules, about, journal=str(state.metadata.get("journal", AUTO)))
 
 
 def record_unparsed(message: ChatMessageAssistant, answers: Sequence[object]) -> None:
