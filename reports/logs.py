@@ -1,0 +1,112 @@
+"""Eval logs as reports read them: found, opened, and refused with one clear line when they cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from inspect_ai.log import (
+    EvalLog,
+    EvalSample,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_sample_summaries,
+)
+
+from hepbench.harness.protocol.state import RunState
+from hepbench.harness.protocol.store import RegistryStore
+from hepbench.harness.text import clean, shorten
+
+_HEAVY = {"messages", "events", "attachments", "timelines"}
+"""What a score table does not need of a sample."""
+
+
+class LogError(Exception):
+    """A log that is not there or cannot be read; the message says which and why in one line."""
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """One sample of one epoch: as Inspect logged it, and as its registry's events make it."""
+
+    sample: EvalSample
+    run: RunState
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """A log's header with its runs; transcripts are left out.
+
+    Attributes:
+        where: Path or URL that opens it.
+        header: Everything but the samples.
+        runs: The samples that were finished, over all epochs.
+    """
+
+    where: str
+    header: EvalLog
+    runs: tuple[LoggedRun, ...]
+
+    def about(self, name: str) -> Any:
+        """What the runs say they are about, such as their harness; else the task's metadata; else None."""
+        for run in self.runs:
+            if name in run.run.about:
+                return run.run.about[name]
+        return (self.header.eval.metadata or {}).get(name)
+
+
+def newest_log(where: str) -> str:
+    """The log itself, or a folder's newest (of any depth) by time of change.
+
+    Raises:
+        LogError: there is nothing of that name, or no log in the folder.
+    """
+    if not _is_remote(where) and not Path(where).exists():
+        raise LogError(f"There is no log or folder {_shown(where)}. Run a task first, or name a log.")
+    if where.endswith((".eval", ".json")) and not Path(where).is_dir():
+        return where
+    if Path(where).is_file():
+        raise LogError(f"{_shown(where)} is not an eval log: its name ends neither in .eval nor in .json.")
+    found = list_eval_logs(where, descending=True)
+    if not found:
+        raise LogError(f"There is no eval log in {_shown(where)}.")
+    return _local(found[0].name)
+
+
+def read_log(where: str) -> RunLog:
+    """Read a log without its transcripts.
+
+    Raises:
+        LogError: it cannot be read as an eval log.
+    """
+    try:
+        header = read_eval_log(where, header_only=True)
+        summaries = read_eval_log_sample_summaries(where)
+        samples = [read_eval_log_sample(where, s.id, s.epoch, exclude_fields=_HEAVY) for s in summaries]
+        runs = [LoggedRun(s, s.store_as(RegistryStore).state()) for s in samples]
+    except Exception as e:  # a damaged file raises whatever its zip, zstd, JSON or schema reader raises
+        reason = shorten(" ".join(clean(str(e)).split()), 200)
+        raise LogError(
+            f"{_shown(where)} cannot be read as an eval log ({type(e).__name__}: {reason})."
+        ) from e
+    return RunLog(where, header, tuple(runs))
+
+
+def _is_remote(where: str) -> bool:
+    return "://" in where and not where.startswith("file://")
+
+
+def _local(name: str) -> str:
+    """A `file://` URL as a path, below the working folder where it is; other URLs as they are."""
+    if not name.startswith("file://"):
+        return name
+    path = Path(url2pathname(urlsplit(name).path))
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _shown(where: str) -> str:
+    return shorten(clean(where), 200)
