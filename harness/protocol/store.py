@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from inspect_ai.util import StoreModel, store_as
 from pydantic import BaseModel, Field, JsonValue, PrivateAttr
 
+from hepbench.harness.protocol.durable import AUTO, journal_sink
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
@@ -17,23 +18,30 @@ class RegistryEvents(BaseModel):
     """The events. A nested plain model, because a store model copies its bare lists at every read."""
 
     events: list[Event] = Field(default_factory=list)
+    journal: str = Field(default=AUTO, description="see durable.py")
     _registry: Registry | None = PrivateAttr(default=None)
 
     def registry(self) -> Registry | None:
         """The registry over these events, kept between calls so that it is not folded anew each time."""
-        if self._registry is None and self.events:
-            self._registry = Registry(self.events, self.events[0].run_id)
+        if self._registry is None and self.events:  # a store that was read back: the run is taken up again
+            sink = journal_sink(self.journal, self.events)
+            self._registry = Registry(self.events, self.events[0].run_id, sink=sink)
         return self._registry
 
-    def start(self, run_id: str, rules: ProtocolRules, about: Mapping[str, JsonValue]) -> Registry:
+    def start(
+        self, run_id: str, rules: ProtocolRules, about: Mapping[str, JsonValue], journal: str = AUTO
+    ) -> Registry:
         """Begin the run; what stood here before is an error.
 
         Raises:
             ValueError: the run has begun already.
+            JournalError: a journal is required and cannot be made.
         """
         if self.events:
             raise ValueError("the run has begun already")
-        self._registry = Registry.start(run_id, rules, about, events=self.events)
+        self.journal = journal
+        sink = journal_sink(journal)
+        self._registry = Registry.start(run_id, rules, about, events=self.events, sink=sink)
         return self._registry
 
 
@@ -47,9 +55,15 @@ class RegistryStore(StoreModel):
         return fold(self.run.events)
 
 
-def start_registry(run_id: str, rules: ProtocolRules, about: Mapping[str, JsonValue]) -> Registry:
-    """Begin the registry of the current sample."""
-    return store_as(RegistryStore).run.start(run_id, rules, about)
+def start_registry(
+    run_id: str, rules: ProtocolRules, about: Mapping[str, JsonValue], journal: str = AUTO
+) -> Registry:
+    """Begin the registry of the current sample.
+
+    Raises:
+        JournalError: a journal is required and cannot be made.
+    """
+    return store_as(RegistryStore).run.start(run_id, rules, about, journal)
 
 
 def current_registry() -> Registry:
