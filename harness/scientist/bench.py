@@ -1,0 +1,163 @@
+"""Laboratory work: what to measure within the budget, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hepbench.harness.scientist.conversation import Answer, Call
+from hepbench.harness.scientist.rules import Case
+from hepbench.harness.scientist.script import Script, Turn
+from hepbench.harness.scientist.space import Space
+
+SURVEY_SHARE = 0.5
+"""Share of the budget for the survey, in which each compound is compared in every prototype."""
+LEAST = 3
+"""A comparison of fewer prototypes says too little."""
+LOST_MEV = 250.0
+"""What a prototype that failed, or turned into another, is worth when it is considered again."""
+AT_A_TIME = 6
+"""Comparisons asked for in one turn."""
+
+Job = tuple[str, tuple[str, ...]]
+"""A compound, and the prototypes to compare it in."""
+
+
+@dataclass
+class Bench:
+    """The laboratory as one replay of the conversation has seen it so far.
+
+    Attributes:
+        labels: Prototype → the label that it counts as.
+        compounds: Those that may be measured.
+        space: Their descriptors; empty before the element table is there.
+        budget: Structures that may still be computed.
+        cases: Compound → its measurement, in the order of measuring.
+        starts: Compound → prototype → energy above the lowest in meV/atom, None when it was lost.
+        closed: Compounds that the laboratory did not answer for.
+    """
+
+    labels: dict[str, str] = field(default_factory=dict)
+    compounds: tuple[str, ...] = ()
+    space: Space = field(default_factory=Space)
+    budget: float = math.inf
+    cases: dict[str, Case] = field(default_factory=dict)
+    starts: dict[str, dict[str, float | None]] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+
+    @property
+    def trusted(self) -> list[Case]:
+        """The measurements whose checks passed, in order."""
+        return [c for c in self.cases.values() if c.trusted]
+
+    @property
+    def testable(self) -> list[str]:
+        """The compounds left, as long as the budget bears a comparison."""
+        return self.unmeasured if self.budget >= LEAST else []
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Compounds that can still be measured, in the order in which they tell most that is new."""
+        left = [c for c in self.compounds if c not in self.cases and c not in self.closed]
+        return self.space.spread(left, self.cases)
+
+    def shortlist(self, compound: str, size: int) -> tuple[str, ...]:
+        """The prototypes most likely to be lowest for a compound, judged by its measured neighbours."""
+        expected = {p: self._expected(compound, p) for p in self.labels}
+        return tuple(sorted(expected, key=lambda p: (expected[p], p))[:size])
+
+    def _expected(self, compound: str, prototype: str) -> float:
+        """Mean energy above the lowest over measured compounds, near ones weighing most, less its spread."""
+        known = [
+            (
+                1.0 / (0.05 + self.space.distance(compound, c)) ** 2,
+                LOST_MEV if gap is None else min(gap, LOST_MEV),
+            )
+            for c, starts in self.starts.items()
+            if (gap := starts.get(prototype, math.nan)) is None or not math.isnan(gap)
+        ]
+        total = sum(w for w, _ in known)
+        if not total:
+            return 0.0
+        mean = sum(w * g for w, g in known) / total
+        return mean - 0.5 * math.sqrt(sum(w * (g - mean) ** 2 for w, g in known) / total)
+
+    def record(self, job: Job, answer: Answer) -> None:
+        """Take down what a comparison gave."""
+        compound, prototypes = job
+        if not answer.ok:
+            self._refused(compound, answer.refusal)
+            return
+        data = answer.data
+        self.budget = float(data.get("budget_left", self.budget))
+        gaps = {str(r["phase"]): float(r["above_lowest_meV_per_atom"]) for r in _rows(data, "ranking")}
+        if not gaps:
+            self.closed.add(compound)
+            return
+        self.starts[compound] = {p: gap_of(p, self.labels[p], data, gaps) for p in prototypes}
+        self.cases[compound] = Case(
+            compound=compound,
+            result=str(data.get("result", "")),
+            values=self.space.values(compound),
+            gaps=gaps,
+            label=str(data.get("lowest") or min(gaps, key=lambda phase: gaps[phase])),
+            trusted=bool(data.get("trusted", True)),
+        )
+
+    def _refused(self, compound: str, refusal: str) -> None:
+        if "budget" in refusal.lower():
+            self.budget = 0.0
+        else:
+            self.closed.add(compound)
+
+
+def gap_of(prototype: str, label: str, data: Mapping[str, Any], gaps: Mapping[str, float]) -> float | None:
+    """How far above the lowest a start ended, or None when it failed or became something else."""
+    failed = {r.get("prototype") for r in _rows(data, "failed")}
+    changed = {r.get("prototype") for r in _rows(data, "changed")}
+    return None if prototype in failed | changed else gaps.get(label)
+
+
+def _rows(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    return [row for row in data.get(key) or () if isinstance(row, Mapping)]
+
+
+def measure(bench: Bench, jobs: Sequence[Job], say: str) -> Script[list[Case]]:
+    """Compare compounds, a few in one turn; returns the cases that came of it."""
+    for first in range(0, len(jobs), AT_A_TIME):
+        batch = jobs[first : first + AT_A_TIME]
+        calls = tuple(Call("compare_structures", {"compound": c, "prototypes": list(p)}) for c, p in batch)
+        answers = yield Turn(say, calls)
+        for job, answer in zip(batch, answers, strict=True):
+            bench.record(job, answer)
+    return [bench.cases[c] for c, _ in jobs if c in bench.cases]
+
+
+def survey_jobs(bench: Bench) -> list[Job]:
+    """The survey: compounds far apart from each other, each in every prototype."""
+    everything = tuple(bench.labels)
+    affordable = bench.budget * SURVEY_SHARE / max(1, len(everything))
+    half = len(bench.compounds) / 2
+    number = int(min(max(3, affordable), half if half >= 3 else len(bench.compounds)))  # noqa: PLR2004
+    return [(c, everything) for c in bench.unmeasured[:number]]
+
+
+def test_jobs(bench: Bench, compounds: Sequence[str], left: int) -> list[Job]:
+    """Comparisons to test predictions on, each in as many prototypes as the budget bears.
+
+    Args:
+        bench: The laboratory.
+        compounds: What to measure now, in this order.
+        left: How many compounds the budget has to serve in all, these included.
+    """
+    jobs: list[Job] = []
+    budget = bench.budget
+    for i, compound in enumerate(compounds):
+        size = int(min(len(bench.labels), max(LEAST, budget // max(1, left - i))))
+        if size > budget:
+            break
+        jobs.append((compound, bench.shortlist(compound, size)))
+        budget -= size
+    return jobs

@@ -1,0 +1,177 @@
+"""The scripted scientist in a small made-up world: does it do science, and does it cope?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+
+from hepbench.harness.scientist.conversation import read
+from hepbench.harness.scientist.provider import ScriptedPolicy
+from hepbench.harness.scientist.scientist import scientist
+
+Law = Callable[[str], dict[str, float]]
+
+
+def rotated(law: Law, by: int) -> Law:
+    """The same physics under other names: each phase has the energy of another."""
+
+    def other(compound: str) -> dict[str, float]:
+        energy = law(compound)
+        phases = list(energy)
+        return {p: energy[phases[(i + by) % len(phases)]] for i, p in enumerate(phases)}
+
+    return other
+
+
+@pytest.fixture
+def hypotheses(new_world: Any, play_run: Any) -> dict[str, Any]:
+    return dict(play_run("scientist", new_world()).world.registry.state.hypotheses)
+
+
+def test_it_finds_the_law_and_predicts_from_it(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    assert run.accuracy == 1.0
+    assert run.refusals == []
+    assert run.turns <= 90
+    assert run.world.budget >= 0
+    assert "r(A)/r(O)" in run.world.rule
+
+
+def test_all_mechanisms_a_flip_and_nothing_unresolved(hypotheses: dict[str, Any]) -> None:
+    assert {h.mechanism for h in hypotheses.values()} == {"de_novo", "inspired_by", "refine", "merge"}
+    assert max(h.generation for h in hypotheses.values()) >= 2
+    assert not any(h.is_open for h in hypotheses.values())
+    assert any(h.prior >= 0.5 and h.state == "refuted" for h in hypotheses.values())
+    assert any(h.state == "supported" for h in hypotheses.values())
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 4, 5])
+def test_it_knows_nothing_but_what_the_laboratory_says(new_world: Any, play_run: Any, by: int) -> None:
+    law = rotated(new_world().law, by)
+    run = play_run("scientist", new_world(law=law))
+    assert run.accuracy == 1.0
+    assert run.refusals == []
+
+
+def test_the_same_conversation_gets_the_same_answer(new_world: Any, play_run: Any) -> None:
+    first, second = (play_run("scientist", new_world()).messages for _ in range(2))
+    said = [[m.model_dump() for m in run if isinstance(m, ChatMessageAssistant)] for run in (first, second)]
+    assert said[0] == said[1]
+
+
+def test_every_prefix_of_a_conversation_can_be_answered(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    for length in range(len(run.messages)):
+        turn = scientist(read(run.messages[:length], run.world.tools))
+        assert turn.say
+        assert {c.tool for c in turn.calls} <= {*run.world.tools, "submit_predictions"}
+
+
+def test_a_conversation_that_lost_its_middle_can_be_answered(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    for start in range(2, len(run.messages), 3):
+        turn = scientist(read(run.messages[:2] + run.messages[start:], ["submit_predictions"]))
+        assert turn.say
+
+
+@pytest.mark.parametrize("turn_limit", [0, 1, 2, 4, 7, 11, 16, 22, 30])
+def test_predictions_may_be_asked_for_at_any_moment(new_world: Any, play_run: Any, turn_limit: int) -> None:
+    run = play_run("scientist", new_world(), turn_limit=turn_limit)
+    assert len(run.world.predictions) == 11
+    assert all(0.0 < p["confidence"] < 1.0 for p in run.world.predictions.values())
+
+
+def test_more_research_predicts_better_than_none(new_world: Any, play_run: Any) -> None:
+    accuracy = [play_run("scientist", new_world(), turn_limit=n).accuracy for n in (0, 10, 100)]
+    assert accuracy == sorted(accuracy)
+    assert accuracy[0] < accuracy[2]
+
+
+def test_it_wraps_up_when_told_that_turns_run_out(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world(), turn_limit=24, warn_at=6)
+    assert run.world.finished
+    assert not any(h.is_open for h in run.world.registry.state.hypotheses.values())
+    assert len(run.world.predictions) == 11
+
+
+@pytest.mark.parametrize("budget", [0, 2, 5, 6, 13, 30, 10_000])
+def test_it_lives_within_any_budget(new_world: Any, play_run: Any, budget: int) -> None:
+    run = play_run("scientist", new_world(budget=budget))
+    assert run.world.budget >= 0
+    assert run.world.finished
+    assert not any(h.is_open for h in run.world.registry.state.hypotheses.values())
+    assert len(run.world.predictions) == 11
+
+
+def test_untrusted_results_are_noted_and_left_out(new_world: Any, play_run: Any) -> None:
+    doubtful = frozenset({"SiO2", "PrO2", "MnO2", "IrO2"})
+    run = play_run("scientist", new_world(untrusted=doubtful))
+    evidence = run.world.registry.state.evidence.values()
+    assert any(e.stance == "inconclusive" and not e.trusted for e in evidence)
+    assert all(e.trusted for e in evidence if e.stance != "inconclusive")
+    assert run.refusals == []
+    assert run.accuracy >= 0.8
+
+
+def test_elements_that_the_table_lacks_are_asked_for_no_more(new_world: Any, play_run: Any) -> None:
+    known = frozenset(
+        "O Si Ge Ti V Cr Mn Fe Co Ni Zr Nb Mo Ru Rh Pd Sn Hf Ta W Re Os Ir Pt Pb Te Ce Pr".split()
+    )
+    run = play_run("scientist", new_world(known_elements=known))
+    assert len(run.world.predictions) == 11
+    assert all("No element" in r for r in run.refusals)
+
+
+def test_it_measures_and_predicts_without_a_registry(new_world: Any, play_run: Any) -> None:
+    tools = ("list_prototypes", "element_properties", "compare_structures", "finish_research")
+    run = play_run("scientist", new_world(tools=tools))
+    assert run.refusals == []
+    assert run.accuracy == 1.0
+
+
+@pytest.mark.parametrize("tools", [(), ("finish_research",), ("relax_structure",)])
+def test_it_guesses_without_a_laboratory(new_world: Any, play_run: Any, tools: tuple[str, ...]) -> None:
+    run = play_run("scientist", new_world(tools=tools))
+    assert {p["label"] for p in run.world.predictions.values()} == {"cubic"}
+    assert "guess" in run.world.rule
+
+
+def test_a_hypothesis_that_it_does_not_know_is_closed_after_the_reminder(
+    new_world: Any, play_run: Any
+) -> None:
+    world = new_world()
+    world.registry.propose("A stranger's idea.", 0.5, "It was there before.")
+    run = play_run("scientist", world)
+    assert run.world.finished
+    assert not any(h.is_open for h in world.registry.state.hypotheses.values())
+
+
+def test_a_nudge_changes_nothing(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    opening = [*run.messages[:2], ChatMessageUser(content="You answered without calling a tool. Go on.")]
+    assert scientist(read(opening, run.world.tools)) == scientist(read(run.messages[:2], run.world.tools))
+
+
+def test_it_says_that_it_is_no_llm(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    assert "not an LLM" in next(m.text for m in run.messages if isinstance(m, ChatMessageAssistant))
+    assert "not an LLM" in run.world.rule
+
+
+def test_a_refused_submission_is_answered_once_more(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world(), turn_limit=12)
+    asked = next(i for i, m in enumerate(run.messages) if "Held-out compounds" in m.text)
+    labels = "Held-out compounds: ThO2, PaO2\n\nLabels: red, blue"
+    messages = [*run.messages[:asked], ChatMessageUser(content=labels)]
+    turn = scientist(read(messages, ["submit_predictions"]))
+    assert {p["label"] for p in turn.calls[0].arguments["predictions"]} == {"red"}
+
+
+def test_a_step_is_quick(new_world: Any, play_run: Any) -> None:
+    run = play_run("scientist", new_world())
+    answered = [m for m in run.messages if isinstance(m, ChatMessageTool)]
+    assert len(answered) > 40
+    assert isinstance(ScriptedPolicy("scientist"), ScriptedPolicy)
