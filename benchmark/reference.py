@@ -1,0 +1,202 @@
+"""Building a reference set: every candidate of a family, relaxed with one potential.
+
+Finished jobs go to a journal (JSON lines) as they come in, so that a killed build resumes where it was. The
+journal's name holds a hash of everything the energies depend on: another recipe starts another journal.
+The set itself is written at the end, in the family's order, so that two builds give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from hepbench.harness.laboratory.family import Family
+from hepbench.harness.laboratory.phases import Candidate, identify
+from hepbench.harness.laboratory.potentials import potential
+from hepbench.harness.laboratory.records import Provenance, Relaxation
+from hepbench.harness.laboratory.reference import write_reference
+from hepbench.harness.laboratory.relaxation import RelaxationMaker
+from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome, WorkerPool
+
+if TYPE_CHECKING:
+    from ase import Atoms
+
+TRIES = 3
+
+
+@dataclass
+class Build:
+    """One build of a family's reference set.
+
+    Attributes:
+        family: What is relaxed.
+        potential_id: With what.
+        output: The folder to write.
+        maker: The recipe.
+        done: Called with each finished job's record, for progress.
+    """
+
+    family: Family
+    potential_id: str
+    output: Path
+    maker: RelaxationMaker = field(default_factory=RelaxationMaker)
+    done: Callable[[Relaxation], None] = lambda _: None
+
+    @property
+    def provenance(self) -> Provenance:
+        """Everything that the energies depend on."""
+        return provenance(self.potential_id, self.maker)
+
+    @property
+    def journal(self) -> Path:
+        """Where finished jobs stand until the build is complete."""
+        return self.output / f"journal-{_digest(self.provenance)[:12]}.jsonl"
+
+    def jobs(self) -> list[Job]:
+        """Every candidate, in the family's order."""
+        return [
+            Job(self.potential_id, self.maker, compound, prototype)
+            for compound in self.family.compounds
+            for prototype in self.family.prototypes
+        ]
+
+    def run(self, pool: WorkerPool) -> Path:
+        """Relax what the journal does not have yet, identify the phases and write the set.
+
+        Returns:
+            The folder written.
+
+        Raises:
+            PotentialError: the potential is unknown or not available here.
+        """
+        potential(self.potential_id).check()
+        self.output.mkdir(parents=True, exist_ok=True)
+        jobs = self.jobs()
+        outcomes = read_journal(self.journal)
+        for key in [job.name for job in jobs if job.name in outcomes]:
+            self.done(outcomes[key].record)
+        self._relax([job for job in jobs if job.name not in outcomes], pool, outcomes)
+        self._write([(job, outcomes[job.name]) for job in jobs])
+        self.journal.unlink(missing_ok=True)
+        return self.output
+
+    def _write(self, results: list[tuple[Job, Outcome]]) -> None:
+        records: list[Relaxation] = []
+        structures: list[Atoms] = []
+        for compound in self.family.compounds:
+            mine = [(job, outcome) for job, outcome in results if job.compound.formula == compound.formula]
+            found = [Candidate(j.prototype, o.record, o.atoms) for j, o in mine if o.atoms is not None]
+            named = identify(self.family, compound, found)
+            records += [named.get(job.prototype.name, outcome.record) for job, outcome in mine]
+            structures += [_labelled(c.atoms, compound.formula, c.prototype.name) for c in found]
+        seconds = {(o.record.compound, o.record.prototype): o.seconds for _, o in results}
+        write_reference(self.output, self.provenance, records, structures, seconds)
+
+    def _relax(self, jobs: list[Job], pool: WorkerPool, outcomes: dict[str, Outcome]) -> None:
+        with self.journal.open("a", encoding="utf-8") as journal:
+            _mend(self.journal, journal)
+            for job, outcome in finished(jobs, pool):
+                outcomes[job.name] = outcome
+                _append(journal, job.name, outcome)
+                self.done(outcome.record)
+
+
+def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
+    """What the energies of a potential and a recipe depend on, here."""
+    chosen = potential(potential_id)
+    return Provenance(
+        potential=potential_id,
+        weights_sha256=chosen.weights_sha256(),
+        settings=maker.settings(),
+        versions=chosen.versions(),
+    )
+
+
+def finished(jobs: list[Job], pool: WorkerPool) -> Iterator[tuple[Job, Outcome]]:
+    """Jobs with their outcomes, as they finish; a job is tried three times before it counts as failed."""
+    running: dict[Future[Outcome], tuple[Job, int]] = {pool.submit(job): (job, 1) for job in jobs}
+    while running:
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            job, tries = running.pop(future)
+            try:
+                yield job, pool.outcome(job, future)
+            except LiveRelaxationError as e:
+                if tries < TRIES:
+                    running[pool.submit(job)] = (job, tries + 1)
+                else:
+                    yield job, _failed(job, f"{e}, {tries} times")
+
+
+def read_journal(path: Path) -> dict[str, Outcome]:
+    """The journal's jobs. A torn last line, of a build that was killed while writing it, is passed over."""
+    outcomes: dict[str, Outcome] = {}
+    if not path.exists():
+        return outcomes
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        record = Relaxation.model_validate(entry["record"])
+        outcomes[entry["job"]] = Outcome(record, _atoms(entry["atoms"]), entry["seconds"])
+    return outcomes
+
+
+def _append(journal: IO[str], job: str, outcome: Outcome) -> None:
+    entry = {
+        "job": job,
+        "record": outcome.record.model_dump(),
+        "atoms": _plain(outcome.atoms),
+        "seconds": outcome.seconds,
+    }
+    journal.write(json.dumps(entry) + "\n")
+    journal.flush()
+
+
+def _mend(path: Path, journal: IO[str]) -> None:
+    """End a torn last line, so that the next entry starts on its own."""
+    text = path.read_bytes()
+    if text and not text.endswith(b"\n"):
+        journal.write("\n")
+
+
+def _labelled(atoms: Atoms, compound: str, prototype: str) -> Atoms:
+    copy = atoms.copy()
+    copy.info = {"compound": compound, "prototype": prototype}
+    return copy
+
+
+def _failed(job: Job, reason: str) -> Outcome:
+    record = Relaxation(
+        compound=job.compound.formula,
+        prototype=job.prototype.name,
+        status="failed",
+        pressure=job.pressure,
+        error=reason,
+    )
+    return Outcome(record, None, 0.0)
+
+
+def _plain(atoms: Atoms | None) -> dict[str, Any] | None:
+    if atoms is None:
+        return None
+    return {
+        "numbers": atoms.numbers.tolist(),
+        "cell": atoms.cell[:].tolist(),
+        "positions": atoms.positions.tolist(),
+    }
+
+
+def _atoms(plain: dict[str, Any] | None) -> Atoms | None:
+    from ase import Atoms
+
+    return None if plain is None else Atoms(**plain, pbc=True)
+
+
+def _digest(provenance: Provenance) -> str:
+    return hashlib.sha256(provenance.model_dump_json().encode()).hexdigest()

@@ -1,0 +1,188 @@
+"""`hepbench reference`: build, verify, show and split the reference sets.
+
+Every error that a user can cause is one line on stderr: exit code 2, or 1 where the command's answer is "no".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hepbench.benchmark.splits import SplitError, majority_scores, rewritten, split
+from hepbench.harness.laboratory.family import Family, FamilyError
+from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, PotentialError
+from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet, Truth  # noqa: A004
+from hepbench.tasks import families
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hepbench.benchmark.reference import Build
+
+app = typer.Typer(no_args_is_help=True, help="Build, verify and show the reference sets.")
+
+FamilyId = Annotated[str, typer.Argument(help="ao2, a2bbo6 or mx", metavar="FAMILY")]
+PotentialId = Annotated[str, typer.Option("--potential", help="Potential id.")]
+Folder = Annotated[Path | None, typer.Option("--output", help="Folder of the set; default: in the package.")]
+Workers = Annotated[int, typer.Option(min=1, max=256, help="Worker processes, one thread each.")]
+
+
+@app.command()
+def build(
+    family: FamilyId,
+    potential: PotentialId = DEFAULT_POTENTIAL,
+    workers: Workers = 2,
+    output: Folder = None,
+) -> None:
+    """Relax every candidate of a family and write its reference set. A killed build resumes."""
+    with _one_line_errors():
+        from hepbench.benchmark.reference import Build
+        from hepbench.harness.laboratory.workers import WorkerPool
+
+        chosen = families.load(family)
+        folder = output or families.reference_path(family, potential)
+        building = Build(chosen, potential, folder)
+        with WorkerPool(workers) as pool, _progress(building):
+            building.run(pool)
+    typer.echo(f"wrote {folder}")
+
+
+@app.command()
+def verify(
+    family: FamilyId,
+    potential: PotentialId = DEFAULT_POTENTIAL,
+    sample: Annotated[int, typer.Option(min=1, help="How many candidates to recompute.")] = 5,
+    seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
+    workers: Workers = 2,
+    output: Folder = None,
+) -> None:
+    """Recompute a random sample from scratch; exit code 1 when an energy, volume or phase differs."""
+    with _one_line_errors():
+        from hepbench.benchmark.verification import TOLERANCE, verify_sample
+        from hepbench.harness.laboratory.workers import WorkerPool
+
+        chosen = families.load(family)
+        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        picked = random.Random(seed).sample(  # noqa: S311 - a sample, not a secret
+            sorted(reference.relaxations), min(sample, len(reference.relaxations))
+        )
+        with WorkerPool(workers) as pool:
+            findings = list(verify_sample(chosen, reference, picked, pool))
+    for finding in findings:
+        typer.echo(str(finding))
+    wrong = sum(not finding.agrees for finding in findings)
+    typer.echo(f"{len(findings) - wrong} of {len(findings)} agree ({TOLERANCE})")
+    raise typer.Exit(1 if wrong else 0)
+
+
+@app.command()
+def show(
+    family: FamilyId,
+    potential: PotentialId = DEFAULT_POTENTIAL,
+    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    output: Folder = None,
+) -> None:
+    """Show each compound's lowest phases, the gap to the next one, and its part of the split."""
+    with _one_line_errors():
+        chosen = families.load(family)
+        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        rows = [_row(chosen, reference, c.formula) for c in chosen.compounds]
+    if markdown:
+        lines = [_HEAD, ("---",) * len(_HEAD), *rows]
+        typer.echo("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        return
+    from rich.console import Console
+
+    Console().print(_table(chosen, reference, rows))
+
+
+@app.command(name="split")
+def split_(
+    family: FamilyId,
+    potential: PotentialId = DEFAULT_POTENTIAL,
+    write: Annotated[bool, typer.Option("--write", help="Write the parts into the family file.")] = False,
+    output: Folder = None,
+) -> None:
+    """Redo the seeded split from the truth, and say where it differs from the family file."""
+    with _one_line_errors():
+        chosen = families.load(family)
+        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        truths = {c.formula: _truth(reference, c.formula) for c in chosen.compounds}
+        parts = split(chosen, truths)
+    changed = [c.formula for c in chosen.compounds if parts[c.formula] != c.part]
+    for part, score in majority_scores(parts, truths).items():
+        members = [formula for formula, its in parts.items() if its == part]
+        typer.echo(f"{part}: {', '.join(members)} (majority guess scores {score:.2f})")
+    typer.echo(f"differs from the family file: {', '.join(changed) or 'nowhere'}")
+    if write:
+        path = families.DATA / family / "family.toml"
+        path.write_text(rewritten(path.read_text(encoding="utf-8"), parts), encoding="utf-8")
+
+
+_HEAD = ("compound", "chemical family", "part", "lowest phase", "next phase", "gap, meV/atom", "left out")
+
+
+def _row(family: Family, reference: ReferenceSet, formula: str) -> tuple[str, ...]:
+    compound = family.compound(formula)
+    assert compound is not None  # noqa: S101 - the caller takes it from the family
+    truth = _truth(reference, formula)
+    following = next((label for label in truth.above_lowest if label not in truth.labels), "")
+    gap = "" if truth.gap is None else f"{truth.gap:.1f}"
+    place = (formula, compound.chemical_family, compound.part)
+    return (*place, " = ".join(truth.labels), following, gap, truth.left_out)
+
+
+def _truth(reference: ReferenceSet, formula: str) -> Truth:
+    try:
+        return reference.truth(formula)
+    except KeyError:
+        raise ReferenceError(
+            f"{reference.path} has no {formula}: build it again with `hepbench reference build`"
+        ) from None
+
+
+def _table(family: Family, reference: ReferenceSet, rows: list[tuple[str, ...]]) -> Table:
+    from rich.table import Table
+
+    stated = reference.provenance
+    title = f"{family.title}: {family.label_name} by {stated.potential} (set {reference.sha256[:12]})"
+    table = Table(*_HEAD, title=title)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+@contextmanager
+def _progress(building: Build) -> Iterator[None]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns) as progress:
+        bar = progress.add_task(building.family.id, total=len(building.jobs()))
+        building.done = lambda record: progress.update(
+            bar, advance=1, description=f"{record.compound} {record.prototype}"
+        )
+        yield
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except (FamilyError, PotentialError, ReferenceError, SplitError) as e:
+        line = str(e)
+    except ModuleNotFoundError as e:
+        line = f"{e.name} is not installed: pip install 'hepbench[chgnet]'"
+    except OSError as e:
+        line = f"{e.filename or 'file'}: {e.strerror or e}"
+    except KeyboardInterrupt:
+        line = "interrupted: the same command resumes the build"
+    else:
+        return
+    typer.echo(f"hepbench reference: {line}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,184 @@
+"""Relaxations in worker processes: for building a reference set and for live results in a run.
+
+A worker is a spawned process with one torch thread that keeps its potential loaded. A job that overruns its
+time limit, or is cancelled, is killed with its worker; a worker that dies (out of memory, a crash in a
+library) fails its job alone. All of it shows behind the `concurrent.futures.Future` interface.
+
+Threads: OpenMP threads of two workers spin against each other (565 ms instead of 45 ms a step were
+measured), and torch reads `OMP_NUM_THREADS` once, when it is imported. So it is set first thing in a worker.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import anyio
+from pebble import ProcessExpired, ProcessPool
+
+from hepbench.harness.laboratory.family import Compound, Prototype
+from hepbench.harness.laboratory.potentials import PotentialError, load_calculator
+from hepbench.harness.laboratory.records import Relaxation
+from hepbench.harness.laboratory.relaxation import RelaxationMaker
+from hepbench.harness.laboratory.structures import StructureError, start_atoms
+
+if TYPE_CHECKING:
+    from ase import Atoms
+
+TIME_LIMIT = 600.0  # s; a usual relaxation takes two
+
+
+class LiveRelaxationError(RuntimeError):
+    """A job without a result: too slow, its worker died, or it cannot be started. One line."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One candidate to relax.
+
+    Attributes:
+        potential: Its id.
+        maker: The recipe.
+        compound: What is relaxed.
+        prototype: What it starts as.
+        pressure: External, GPa.
+    """
+
+    potential: str
+    maker: RelaxationMaker
+    compound: Compound
+    prototype: Prototype
+    pressure: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """For messages: "TiO2 as rutile"."""
+        return f"{self.compound.formula} as {self.prototype.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job gives.
+
+    Attributes:
+        record: The relaxation, whose phase is not identified yet.
+        atoms: The relaxed structure; None where the record says "failed".
+        seconds: Wall time of the job, without loading the potential.
+    """
+
+    record: Relaxation
+    atoms: Atoms | None
+    seconds: float
+
+
+def run_job(job: Job) -> Outcome:
+    """Do the job in this process.
+
+    Raises:
+        PotentialError: the potential cannot be loaded here.
+        StructureError: the start cannot be built.
+    """
+    calculator = load_calculator(job.potential)
+    begin = time.perf_counter()
+    record, atoms = job.maker.relax(
+        start_atoms(job.prototype, job.compound),
+        calculator,
+        compound=job.compound.formula,
+        prototype=job.prototype.name,
+        pressure=job.pressure,
+    )
+    return Outcome(record, atoms, time.perf_counter() - begin)
+
+
+class WorkerPool:
+    """Worker processes for relaxations. The processes start with the first job.
+
+    Args:
+        workers: How many processes.
+        time_limit: Seconds after which a running job is killed.
+    """
+
+    def __init__(self, workers: int = 1, time_limit: float = TIME_LIMIT) -> None:
+        self._workers = workers
+        self._time_limit = time_limit
+        self._pool: ProcessPool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, job: Job) -> Future[Outcome]:
+        """Queue a job. Cancelling the future of a running job kills its worker."""
+        if self._pool is None:
+            self._pool = ProcessPool(
+                max_workers=self._workers,
+                max_tasks=500,  # a worker is replaced now and then, so that a leak cannot grow
+                initializer=_start_worker,
+                context=multiprocessing.get_context("spawn"),
+            )
+        future: Future[Outcome] = self._pool.schedule(run_job, args=[job], timeout=self._time_limit)
+        return future
+
+    def outcome(self, job: Job, future: Future[Outcome]) -> Outcome:
+        """The future's outcome, waiting for it.
+
+        Raises:
+            LiveRelaxationError: there is none; the line says why.
+        """
+        try:
+            return future.result()
+        except (FutureTimeout, TimeoutError):
+            raise LiveRelaxationError(f"{job.name}: stopped after {self._time_limit:g} s") from None
+        except ProcessExpired as e:
+            raise LiveRelaxationError(
+                f"{job.name}: the worker process died (exit code {e.exitcode})"
+            ) from None
+        except CancelledError:
+            raise LiveRelaxationError(f"{job.name}: cancelled") from None
+        except (PotentialError, StructureError) as e:
+            raise LiveRelaxationError(f"{job.name}: {_one_line(e)}") from e
+
+    def close(self) -> None:
+        """Stop the workers, running jobs included."""
+        if self._pool is not None:
+            self._pool.stop()
+            self._pool.join()
+            self._pool = None
+
+
+async def run_live(pool: WorkerPool, job: Job) -> Outcome:
+    """Do a job in the pool without blocking the event loop (asyncio or trio).
+
+    Cancelling the awaiting task kills the job.
+
+    Raises:
+        LiveRelaxationError: no result; the line says why.
+    """
+    future = pool.submit(job)
+    try:
+        return await anyio.to_thread.run_sync(pool.outcome, job, future, abandon_on_cancel=True)
+    finally:
+        if not future.done():
+            future.cancel()
+
+
+def _start_worker() -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for the worker's life; potentials chat
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

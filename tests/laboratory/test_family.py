@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from hepbench.harness.laboratory.family import FamilyError, load_family
+from hepbench.tasks import families
+
+VALID = """
+id = "x"
+version = "1-A"
+title = "X"
+question = "?"
+label_name = "phase"
+anion_roles = ["O"]
+split_seed = 1
+extrapolation = []
+[[prototypes]]
+name = "B1"
+label = "B1"
+description = "d"
+source = "s"
+number = 225
+aflow = "AB_cF8_225_a_b"
+[[compounds]]
+formula = "MgO"
+elements = { A = "Mg", O = "O" }
+chemical_family = "f"
+part = "exploration"
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "family.toml"
+    path.write_text(text)
+    return path
+
+
+def test_valid_family_loads(tmp_path: Path) -> None:
+    family = load_family(write(tmp_path, VALID))
+    assert family.labels == ("B1",)
+    assert family.compound("MgO") is family.of_part("exploration")[0]
+    assert family.compound("CaO") is None
+    assert family.prototype("B2") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('id = "x"', "id = ", "is not TOML"),
+        ("number = 225", "number = 231", "prototypes.0.number"),
+        ('part = "exploration"', 'part = "unseen"', "compounds.0.part"),
+        ('aflow = "AB_cF8_225_a_b"', "", "give either `aflow` or `lattice`"),
+        ('formula = "MgO"', "", "compounds.0.formula"),
+        ("split_seed = 1", "split_seed = 1\nsurprise = 2", "surprise"),
+    ],
+)
+def test_damaged_family_gives_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    with pytest.raises(FamilyError) as caught:
+        load_family(write(tmp_path, VALID.replace(old, new)))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_compound_given_twice(tmp_path: Path) -> None:
+    twice = VALID + VALID[VALID.index("[[compounds]]") :]
+    with pytest.raises(FamilyError, match="compound given twice: MgO"):
+        load_family(write(tmp_path, twice))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FamilyError, match="No such file"):
+        load_family(tmp_path / "none.toml")
+
+
+def test_unknown_family_names_the_known_ones() -> None:
+    with pytest.raises(FamilyError, match="one of ao2, a2bbo6, mx"):
+        families.load("ao3")
+
+
+@pytest.mark.parametrize(
+    ("family", "compounds", "prototypes"), [("ao2", 30, 12), ("a2bbo6", 60, 6), ("mx", 120, 14)]
+)
+def test_shipped_families(family: str, compounds: int, prototypes: int) -> None:
+    loaded = families.load(family)
+    assert len(loaded.compounds) >= compounds
+    assert len(loaded.prototypes) == prototypes
+    assert {c.chemical_family for c in loaded.compounds} >= set(loaded.extrapolation)
+    for compound in loaded.compounds:
+        charges = compound.charges
+        if family == "ao2":
+            assert charges["A"] + 2 * charges["O"] == 0
+        if family == "a2bbo6":
+            assert 2 * charges["A"] + charges["B"] + charges["B'"] + 6 * charges["O"] == 0
+
+
+def test_reference_path_is_one_folder() -> None:
+    assert families.reference_path("ao2", "mace:/a/b.model").parent.name == "reference"
