@@ -17,6 +17,7 @@ from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.agents.run import AnyTool, close, generate_turn
 from hepbench.harness.agents.window import Window
 from hepbench.harness.protocol.registry import Registry
+from hepbench.harness.steps import ANSWER_PHASE
 
 
 def instruct(state: TaskState, system: str) -> None:
@@ -60,5 +61,5 @@ async def conduct(
 
 async def answer_phase(state: TaskState, window: Window) -> None:
     """Ask a stranger's question once more, for the answer alone."""
-    state.messages.append(ChatMessageUser(content=prompt("answer")))
+    state.messages.append(ChatMessageUser(content=prompt("answer"), metadata=ANSWER_PHASE))
     await generate_turn(state, [], window)

@@ -12,9 +12,10 @@ from pydantic import BaseModel, Field
 
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.agents.run import AnyTool, generate_turn
-from hepbench.harness.agents.window import PINNED, Window
+from hepbench.harness.agents.window import Window
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.tools import refusals_to_agent
+from hepbench.harness.steps import ANSWER_PHASE
 from hepbench.harness.text import to_text
 
 PREDICTION_TURNS = 12
@@ -58,7 +59,7 @@ def _the_question(
 ) -> ChatMessageUser:
     note = " You may still read the registry." if registry_is_open else ""
     named = {"compounds": ", ".join(compounds), "labels": ", ".join(labels)}
-    return ChatMessageUser(content=prompt("prediction", **named, registry_note=note), metadata=PINNED)
+    return ChatMessageUser(content=prompt("prediction", **named, registry_note=note), metadata=ANSWER_PHASE)
 
 
 def prediction_tool(registry: Registry, compounds: Sequence[str], labels: Sequence[str]) -> Tool:

@@ -25,12 +25,10 @@ from inspect_ai.model import (
 
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.agents.usage import read_tokens
+from hepbench.harness.steps import asks_for_answer
 
 FULL_AT = 0.85
 """Share of the context window from which the oldest rounds are left out."""
-
-PINNED = {"pinned": True}
-"""Metadata of a message that stays in view, such as the question of the prediction phase."""
 
 
 @dataclass
@@ -53,7 +51,7 @@ class Window:
         if not self.left_out:
             return list(messages)
         opening, rounds = split(messages)
-        pinned = [m for r in rounds[: self.left_out] for m in r if (m.metadata or {}).get("pinned")]
+        pinned = [m for r in rounds[: self.left_out] for m in r if asks_for_answer(m)]
         told = prompt("left_out", rounds=self.left_out, reminder=self.reminder())
         latest = [m for r in rounds[self.left_out :] for m in r]
         return [*opening, ChatMessageUser(content=told), *pinned, *latest]

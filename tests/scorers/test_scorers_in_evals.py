@@ -96,33 +96,33 @@ def a_good_run(registry: Registry, epoch: int = 1) -> None:
 
 def test_a_run_by_hand(run_by_hand: RunByHand) -> None:
     log = run_by_hand(a_good_run)
-    assert values(log) == pytest.approx(
-        {
-            "heldout_accuracy": 2 / 3,
-            "heldout_interpolation": 1 / 2,
-            "heldout_extrapolation": 1.0,
-            # rutile: half of TiO2 (right) and MnO2 (wrong); anatase: half of TiO2; fluorite: ThO2
-            "heldout_balanced_accuracy": (0.5 / 1.5 + 1 + 1) / 3,
-            "heldout_skill": (2 / 3 - 2 / 3) / (1 / 3),
-            "heldout_regret": (1.5 + 30.0 + 0.0) / 3,
-            "brier": (0.2**2 + 0.6**2 + 0.0) / 3,
-            "ece": (0.2 + 0.6 + 0.0) / 3,
-            "hypothesis_count": 6,
-            "tested_count": 3,
-            "generation_depth": 3,
-            "strict_generation_depth": 2,
-            "mix_de_novo": 2 / 6,
-            "mix_inspired_by": 2 / 6,
-            "mix_refine": 1 / 6,
-            "mix_merge": 1 / 6,
-            "resolution_rate": 4 / 6,
-            "verdict_rate": 3 / 6,
-            "belief_flips": 2,
-            "final_rule_belief": 0.97,
-            # accepted: 6 proposals, 4 attachments, 4 tests begun, 3 verdicts, 1 set aside
-            "refusal_rate": 2 / (2 + 18),
-        }
-    )
+    expected = {
+        "heldout_accuracy": 2 / 3,
+        "heldout_interpolation": 1 / 2,
+        "heldout_extrapolation": 1.0,
+        # rutile: half of TiO2 (right) and MnO2 (wrong); anatase: half of TiO2; fluorite: ThO2
+        "heldout_balanced_accuracy": (0.5 / 1.5 + 1 + 1) / 3,
+        "heldout_skill": (2 / 3 - 2 / 3) / (1 / 3),
+        "heldout_regret": (1.5 + 30.0 + 0.0) / 3,
+        "brier": (0.2**2 + 0.6**2 + 0.0) / 3,
+        "ece": (0.2 + 0.6 + 0.0) / 3,
+        "hypothesis_count": 6,
+        "tested_count": 3,
+        "generation_depth": 3,
+        "strict_generation_depth": 2,
+        "mix_de_novo": 2 / 6,
+        "mix_inspired_by": 2 / 6,
+        "mix_refine": 1 / 6,
+        "mix_merge": 1 / 6,
+        "resolution_rate": 4 / 6,
+        "verdict_rate": 3 / 6,
+        "belief_flips": 2,
+        "final_rule_belief": 0.97,
+        # accepted: 6 proposals, 4 attachments, 4 tests begun, 3 verdicts, 1 set aside
+        "refusal_rate": 2 / (2 + 18),
+    }
+    found = values(log)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert log.results is not None
     assert log.results.headline is not None
     assert (log.results.headline.score, log.results.headline.metric) == ("heldout_accuracy", "mean")
