@@ -13,6 +13,7 @@ from typing import Any
 
 from inspect_ai.tool import Tool, ToolError, tool
 
+from hepbench.harness.protocol.auditor import audit
 from hepbench.harness.protocol.gates import Refusal, hypothesis_of
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.state import Evidence, Hypothesis
@@ -152,7 +153,16 @@ def attach_evidence() -> Tool:
             registry = current_registry()
             known = registry.state.hypotheses.get(hypothesis)
             before = known.belief if known else None
-            evidence = registry.attach(hypothesis, results, stance, summary, belief, rationale)
+            arguments: dict[str, Any] = {
+                "hypothesis": hypothesis,
+                "results": results,
+                "stance": stance,
+                "summary": summary,
+                "belief": belief,
+                "rationale": rationale,
+            }
+            word = await audit(registry, arguments)
+            evidence = registry.attach(**arguments, audit=word)
             return to_text(_attached(registry, evidence, before))
 
     return execute
@@ -288,6 +298,8 @@ def _attached(registry: Registry, evidence: Evidence, before: float | None) -> d
         "belief": tested.belief,
         "state": tested.state,
     }
+    if evidence.audit is not None:
+        answer["audit"] = evidence.audit
     if not evidence.trusted:
         answer["note"] = "Recorded, but the belief does not move: this evidence is not trusted."
     return {**answer, **_warnings(registry)}

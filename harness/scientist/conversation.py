@@ -69,6 +69,7 @@ class Conversation:
         tools: Names of the tools that are offered now.
         hurried: The harness has said that few turns are left.
         digest: Hash of the conversation, from which ids are made.
+        request: The last thing that a user said.
     """
 
     exchanges: tuple[tuple[Call, Answer], ...]
@@ -76,6 +77,7 @@ class Conversation:
     tools: frozenset[str]
     hurried: bool
     digest: str
+    request: str = ""
 
     def recorded(self) -> dict[str, deque[Answer]]:
         """The answers given so far by call, each in the order they came."""
@@ -97,6 +99,7 @@ def read(messages: Sequence[ChatMessage], tools: Iterable[str] = ()) -> Conversa
         tools=frozenset(tools),
         hurried=any(isinstance(m, ChatMessageUser) and _HURRY.match(m.text) for m in messages),
         digest=_digest(messages),
+        request=next((m.text for m in reversed(messages) if isinstance(m, ChatMessageUser)), ""),
     )
 
 

@@ -22,12 +22,13 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
+from hepbench.harness.scientist.auditor import auditor
 from hepbench.harness.scientist.conversation import Conversation, read
 from hepbench.harness.scientist.hasty import hasty
 from hepbench.harness.scientist.scientist import scientist
 from hepbench.harness.scientist.script import Policy, Turn
 
-POLICIES: Mapping[str, Policy] = {"scientist": scientist, "hasty": hasty}
+POLICIES: Mapping[str, Policy] = {"scientist": scientist, "hasty": hasty, "auditor": auditor}
 """The models there are: `hepbench/<name>`."""
 
 KIND = "scripted policy, not an LLM"
