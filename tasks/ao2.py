@@ -19,6 +19,7 @@ def ao2(
     context_limit: int | None = None,
     live_time_limit: float | None = None,
     rules: dict[str, Any] | None = None,
+    journal: str | bool | None = None,
 ) -> Task:
     """AO2 dioxides, 12 polymorphs.
 
@@ -32,5 +33,7 @@ def ao2(
         context_limit: The model's context window in tokens, where Inspect does not know it.
         live_time_limit: Seconds for one live relaxation; default 300.
         rules: Protocol rules that differ from the defaults, for example {"support_threshold": 0.9}.
+        journal: Where the durable journal goes: "auto" (beside the log, and the run goes on without it where
+            that fails; default), "require", "off", or a folder.
     """
     return family_task("ao2", locals())

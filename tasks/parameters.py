@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hepbench.harness.agents.harnesses import HarnessName
+from hepbench.harness.protocol.durable import AUTO, OFF
 from hepbench.harness.protocol.rules import ProtocolRules
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
@@ -25,6 +26,7 @@ class RunParameters(BaseModel):
         context_limit: Context window of the model in tokens, where Inspect does not know it.
         live_time_limit: Seconds that one live relaxation may take.
         rules: Thresholds and gates of the protocol.
+        journal: Where the durable journal goes: "auto", "require", "off" or a folder.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +39,13 @@ class RunParameters(BaseModel):
     context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
     rules: ProtocolRules = ProtocolRules()
+    journal: str = Field(default=AUTO, min_length=1, max_length=4_000)
+
+    @field_validator("journal", mode="before")
+    @classmethod
+    def _yaml_off(cls, value: object) -> object:
+        """Inspect reads `-T journal=off` as YAML, where `off` is false."""
+        return OFF if value is False else value
 
 
 def parameters(task: str, given: dict[str, Any]) -> RunParameters:

@@ -91,6 +91,7 @@ def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about
         metadata={
             "about": about,
             "rules": asked.rules.model_dump(),
+            "journal": asked.journal,
             "prediction": {
                 "compounds": [c.formula for c in heldout],
                 "labels": list(family.labels),
