@@ -54,8 +54,9 @@ class Bench:
 
     @property
     def testable(self) -> list[str]:
-        """The compounds left, as long as the budget bears a comparison."""
-        return self.unmeasured if self.budget >= LEAST else []
+        """The compounds left that the budget bears a comparison of."""
+        affordable = min(self.budget // LEAST, len(self.compounds))
+        return self.unmeasured[: int(affordable)]
 
     @property
     def unmeasured(self) -> list[str]:

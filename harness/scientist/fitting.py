@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 from hepbench.harness.scientist.rules import Case, Condition, Rule, RuleList
 
@@ -18,8 +18,7 @@ Cases = Sequence[Case]
 Names = Sequence[str]
 
 
-@dataclass(frozen=True, order=True)
-class _Score:
+class _Score(NamedTuple):
     """How good a cut is; compared from the first field on, larger is better."""
 
     gain: float
@@ -119,38 +118,45 @@ def majority(cases: Cases) -> str:
 
 
 def _best_split(cases: Cases, names: Names, least: int) -> tuple[str, float] | None:
-    whole = _impurity(Counter(c.label for c in cases), len(cases))
+    """The descriptor and limit that leave the least Gini impurity, or None when no split lowers it."""
+    labels = Counter(c.label for c in cases)
+    if len(labels) < 2:  # noqa: PLR2004 - nothing to tell apart
+        return None
+    whole = len(cases) - sum(n * n for n in labels.values()) / len(cases)
     scored = [
-        (_Score(whole - impurity, margin, -order), (name, limit))
+        (_Score(whole - impurity, margin, -order), (name, below, above))
         for order, name in enumerate(names)
-        for limit, impurity, margin in _splits(cases, name, least)
+        for below, above, impurity, margin in _splits(cases, labels, name, least)
         if whole - impurity > 1e-9  # noqa: PLR2004 - rounding
     ]
-    return max(scored, key=lambda s: s[0])[1] if scored else None
+    if not scored:
+        return None
+    name, below, above = max(scored, key=lambda s: s[0])[1]
+    return name, threshold(below, above)
 
 
-def _splits(cases: Cases, name: str, least: int) -> Iterator[tuple[float, float, float]]:
-    """Limits between neighbouring values, each with the impurity left (times cases) and the gap's width."""
-    groups = _groups(cases, name)
-    if sum(len(members) for _, members in groups) < len(cases) or len(groups) < 2:  # noqa: PLR2004
+def _splits(
+    cases: Cases, labels: Counter[str], name: str, least: int
+) -> Iterator[tuple[float, float, float, float]]:
+    """Neighbouring values of a descriptor, with the impurity left (times cases) and the gap's relative width.
+
+    The impurity of n cases is n - (sum of squared label counts) / n; the sums are kept up to date.
+    """
+    column = sorted((c.values[name], c.label) for c in cases if name in c.values)
+    total = len(cases)
+    if len(column) < total or column[0][0] == column[-1][0]:
         return
-    span = groups[-1][0] - groups[0][0]
-    below: Counter[str] = Counter()
-    above = Counter(c.label for c in cases)
-    count = 0
-    for (value, members), (following, _) in pairwise(groups):
-        moved = Counter(c.label for c in members)
-        below.update(moved)
-        above.subtract(moved)
-        count += len(members)
-        if least <= count <= len(cases) - least:
-            left = _impurity(below, count) + _impurity(above, len(cases) - count)
-            yield threshold(value, following), left, (following - value) / span
-
-
-def _impurity(labels: Counter[str], total: int) -> float:
-    """Gini impurity times the number of cases."""
-    return total - sum(n * n for n in labels.values()) / total if total else 0.0
+    span = column[-1][0] - column[0][0]
+    under, over = dict.fromkeys(labels, 0), dict(labels)
+    under_squares, over_squares = 0, sum(n * n for n in labels.values())
+    for count, ((value, label), (following, _)) in enumerate(pairwise(column), start=1):
+        under_squares += 2 * under[label] + 1
+        over_squares -= 2 * over[label] - 1
+        under[label] += 1
+        over[label] -= 1
+        if following > value and least <= count <= total - least:
+            left = total - under_squares / count - over_squares / (total - count)
+            yield value, following, left, (following - value) / span
 
 
 def left_out_fits(cases: Cases, names: Names, depth: int) -> int:

@@ -162,7 +162,7 @@ def _prior(rule: Rule | RuleList, cases: list[Case]) -> tuple[float, str]:
 
 def _round(study: Study, share: float) -> Script[None]:
     """Measure compounds as tests, those first that rules with few tests speak about; then weigh and judge."""
-    left = study.bench.unmeasured
+    left = study.bench.testable
     wanted = [rule for idea, rule in _rules_of(study.book.open) if idea.tested < WELL_TESTED]
     ask = {c: sum(r.covers(study.bench.space.values(c)) for r in wanted) for c in left}
     chosen = sorted(left, key=lambda c: -ask[c])[: math.ceil(share * len(left))]

@@ -1,9 +1,9 @@
-"""A small world for the scripted policies: a made-up laboratory, the real registry, and the harness's words."""
+"""A small world for the scripted policies: a made-up laboratory and the real registry."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,8 @@ from hepbench.harness.scientist.provider import ScriptedPolicy
 from hepbench.harness.text import to_text
 
 PROTOTYPES = ("cubic", "chain", "layer", "tunnel", "open", "dense")
-CATIONS = "Si Ge Ti V Cr Mn Fe Co Ni Zr Nb Mo Tc Ru Rh Pd Sn Hf Ta W Re Os Ir Pt Pb Te Ce Pr Tb Th Pa U Np Pu".split()
+SYMBOLS = "Si Ge Ti V Cr Mn Fe Co Ni Zr Nb Mo Tc Ru Rh Pd Sn Hf Ta W Re Os Ir Pt Pb Te Ce Pr Tb Th Pa U Np Pu"
+CATIONS = SYMBOLS.split()
 HELD_OUT = ("GeO2", "CoO2", "RuO2", "HfO2", "OsO2", "PbO2", "ThO2", "PaO2", "UO2", "NpO2", "PuO2")
 
 LAB_TOOLS = ("list_prototypes", "element_properties", "compare_structures", "relax_structure")
@@ -82,6 +83,10 @@ class World:
     finished: bool = False
     reminded: bool = False
 
+    @property
+    def offered(self) -> list[str]:
+        return [f"{e}O2" for e in CATIONS if f"{e}O2" not in HELD_OUT]
+
     def answer(self, name: str, arguments: dict[str, Any]) -> str:
         operation: Callable[..., str] = getattr(self, f"_{name}")
         return operation(**arguments)
@@ -131,7 +136,7 @@ class World:
                 "family": "AO2 dioxides",
                 "label_name": "polymorph",
                 "prototypes": [{"name": f"{p}-start", "label": p} for p in PROTOTYPES],
-                "exploration_compounds": [f"{e}O2" for e in CATIONS if f"{e}O2" not in HELD_OUT],
+                "exploration_compounds": self.offered,
                 "budget_left": self.budget,
             }
         )
@@ -163,7 +168,7 @@ class World:
         trusted = compound not in self.untrusted
         return to_text(
             {
-                "result": self._result("compare_structures", {"converged": trusted}),
+                "result": self._result("compare_structures", compound, prototypes, trusted=trusted),
                 "compound": compound,
                 "lowest": rows[0][1],
                 "ranking": [{"phase": p, "above_lowest_meV_per_atom": e} for e, p in rows],
@@ -174,8 +179,14 @@ class World:
             }
         )
 
-    def _result(self, tool: str, checks: dict[str, bool] | None = None) -> str:
-        return self.registry.record_result(tool, {}, {}, checks or {}, measurement=checks is not None)
+    def _result(
+        self, tool: str, compound: str = "", prototypes: Sequence[str] = (), *, trusted: bool = True
+    ) -> str:
+        checks = {"converged": trusted} if compound else {}
+        measured = [(compound, p) for p in prototypes]
+        return self.registry.record_result(
+            tool, {}, {}, checks, measurement=bool(compound), measured=measured
+        )
 
     def _finish_research(self, summary: str) -> str:
         still = [h.id for h in self.registry.state.hypotheses.values() if h.is_open]
@@ -271,6 +282,12 @@ def play(name: str, world: World, turn_limit: int = 150, warn_at: int | None = N
 @pytest.fixture
 def new_world() -> type[World]:
     return World
+
+
+@pytest.fixture(scope="session")
+def usual() -> Run:
+    """A whole run of the scientist, shared: look, do not touch."""
+    return play("scientist", World())
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from hepbench.harness.scientist.conversation import read
-from hepbench.harness.scientist.provider import ScriptedPolicy
 from hepbench.harness.scientist.scientist import scientist
 
 Law = Callable[[str], dict[str, float]]
@@ -27,12 +27,12 @@ def rotated(law: Law, by: int) -> Law:
 
 
 @pytest.fixture
-def hypotheses(new_world: Any, play_run: Any) -> dict[str, Any]:
-    return dict(play_run("scientist", new_world()).world.registry.state.hypotheses)
+def hypotheses(usual: Any) -> dict[str, Any]:
+    return dict(usual.world.registry.state.hypotheses)
 
 
-def test_it_finds_the_law_and_predicts_from_it(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
+def test_it_finds_the_law_and_predicts_from_it(usual: Any) -> None:
+    run = usual
     assert run.accuracy == 1.0
     assert run.refusals == []
     assert run.turns <= 90
@@ -56,22 +56,22 @@ def test_it_knows_nothing_but_what_the_laboratory_says(new_world: Any, play_run:
     assert run.refusals == []
 
 
-def test_the_same_conversation_gets_the_same_answer(new_world: Any, play_run: Any) -> None:
-    first, second = (play_run("scientist", new_world()).messages for _ in range(2))
+def test_the_same_conversation_gets_the_same_answer(usual: Any, new_world: Any, play_run: Any) -> None:
+    first, second = usual.messages, play_run("scientist", new_world()).messages
     said = [[m.model_dump() for m in run if isinstance(m, ChatMessageAssistant)] for run in (first, second)]
     assert said[0] == said[1]
 
 
-def test_every_prefix_of_a_conversation_can_be_answered(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
+def test_every_prefix_of_a_conversation_can_be_answered(usual: Any) -> None:
+    run = usual
     for length in range(len(run.messages)):
         turn = scientist(read(run.messages[:length], run.world.tools))
         assert turn.say
         assert {c.tool for c in turn.calls} <= {*run.world.tools, "submit_predictions"}
 
 
-def test_a_conversation_that_lost_its_middle_can_be_answered(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
+def test_a_conversation_that_lost_its_middle_can_be_answered(usual: Any) -> None:
+    run = usual
     for start in range(2, len(run.messages), 3):
         turn = scientist(read(run.messages[:2] + run.messages[start:], ["submit_predictions"]))
         assert turn.say
@@ -117,9 +117,7 @@ def test_untrusted_results_are_noted_and_left_out(new_world: Any, play_run: Any)
 
 
 def test_elements_that_the_table_lacks_are_asked_for_no_more(new_world: Any, play_run: Any) -> None:
-    known = frozenset(
-        "O Si Ge Ti V Cr Mn Fe Co Ni Zr Nb Mo Ru Rh Pd Sn Hf Ta W Re Os Ir Pt Pb Te Ce Pr".split()
-    )
+    known = frozenset({"O", *(c.removesuffix("O2") for c in new_world().offered)} - {"Tb", "Tc"})
     run = play_run("scientist", new_world(known_elements=known))
     assert len(run.world.predictions) == 11
     assert all("No element" in r for r in run.refusals)
@@ -149,14 +147,14 @@ def test_a_hypothesis_that_it_does_not_know_is_closed_after_the_reminder(
     assert not any(h.is_open for h in world.registry.state.hypotheses.values())
 
 
-def test_a_nudge_changes_nothing(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
+def test_a_nudge_changes_nothing(usual: Any) -> None:
+    run = usual
     opening = [*run.messages[:2], ChatMessageUser(content="You answered without calling a tool. Go on.")]
     assert scientist(read(opening, run.world.tools)) == scientist(read(run.messages[:2], run.world.tools))
 
 
-def test_it_says_that_it_is_no_llm(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
+def test_it_says_that_it_is_no_llm(usual: Any) -> None:
+    run = usual
     assert "not an LLM" in next(m.text for m in run.messages if isinstance(m, ChatMessageAssistant))
     assert "not an LLM" in run.world.rule
 
@@ -170,8 +168,13 @@ def test_a_refused_submission_is_answered_once_more(new_world: Any, play_run: An
     assert {p["label"] for p in turn.calls[0].arguments["predictions"]} == {"red"}
 
 
-def test_a_step_is_quick(new_world: Any, play_run: Any) -> None:
-    run = play_run("scientist", new_world())
-    answered = [m for m in run.messages if isinstance(m, ChatMessageTool)]
-    assert len(answered) > 40
-    assert isinstance(ScriptedPolicy("scientist"), ScriptedPolicy)
+def test_a_long_conversation_is_read_quickly(usual: Any) -> None:
+    asked = next(i for i, m in enumerate(usual.messages) if "Held-out compounds" in m.text)
+    start = time.process_time()
+    for _ in range(5):
+        scientist(read(usual.messages[: asked - 2], usual.world.tools))
+    assert (time.process_time() - start) / 5 < 0.5  # tens of milliseconds on an idle core
+
+
+def test_no_warning_of_the_protocol_stands_against_it(usual: Any) -> None:
+    assert usual.world.registry.state.warnings == []
