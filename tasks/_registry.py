@@ -9,6 +9,7 @@ from hepbench.harness.agents.react import react
 from hepbench.harness.scientist import provider
 from hepbench.tasks.a2bbo6 import a2bbo6
 from hepbench.tasks.ao2 import ao2
+from hepbench.tasks.family import family
 from hepbench.tasks.mx import mx
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ao2",
     "closed_book",
     "decision_tree",
+    "family",
     "hep",
     "majority",
     "mx",

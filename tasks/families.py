@@ -1,4 +1,8 @@
-"""The compound families that ship with hepbench, and where their data lie."""
+"""The compound families that ship with hepbench, and where their data lie; anybody's family is a folder.
+
+A family's folder holds `family.toml` and, for each potential, a reference set under `reference/`. Wherever a
+family is asked for, the path of such a folder does as well as one of the ids below.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,38 @@ DATA = Path(__file__).parent / "data"
 FAMILY_IDS = ("ao2", "a2bbo6", "mx")
 
 
+def folder(family: str) -> Path:
+    """The folder of a family.
+
+    Args:
+        family: One of `FAMILY_IDS`, or the path of a folder with a family.toml.
+
+    Raises:
+        FamilyError: it is neither.
+    """
+    if family in FAMILY_IDS:
+        return DATA / family
+    if (Path(family) / "family.toml").is_file():
+        return Path(family)
+    known = ", ".join(FAMILY_IDS)
+    raise FamilyError(f"unknown family {family!r}: one of {known}, or a folder with a family.toml")
+
+
 @lru_cache(maxsize=8)
-def load(family_id: str) -> Family:
-    """The family of that id, read once.
+def load(family: str) -> Family:
+    """The family of that id or folder, read once.
 
     Raises:
         FamilyError: there is no such family, or its file is damaged.
     """
-    if family_id not in FAMILY_IDS:
-        raise FamilyError(f"unknown family {family_id!r}: one of {', '.join(FAMILY_IDS)}")
-    return load_family(DATA / family_id / "family.toml")
+    return load_family(folder(family) / "family.toml")
 
 
-def reference_path(family_id: str, potential_id: str) -> Path:
-    """The folder of a family's reference set for one potential; it need not exist."""
+def reference_path(family: str, potential_id: str) -> Path:
+    """The folder of a family's reference set for one potential; it need not exist.
+
+    Raises:
+        FamilyError: there is no such family.
+    """
     safe = potential_id.replace(":", "_").replace("/", "_")
-    return DATA / family_id / "reference" / safe
+    return folder(family) / "reference" / safe

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
-from inspect_ai.model import ChatMessageAssistant, ModelOutput
+from inspect_ai.log import transcript
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from hepbench.harness.agents import tree
@@ -72,10 +73,8 @@ def _floor(name: str, guess: Floor) -> Solver:
         guesses, rule = guess(survey)
         entries = [{"compound": c, "label": g[0], "confidence": round(g[1], 4)} for c, g in guesses.items()]
         registry.predict(entries, rule, survey.asked, state.metadata["prediction"]["labels"])
-        message = ChatMessageAssistant(content=f"{KIND} ({name}). {rule}", model="none", source="generate")
-        state.messages.append(message)
-        state.output = ModelOutput.from_message(message)
-        state.output.model = "none"
+        transcript().info(f"{KIND} ({name}). {rule}", source="hepbench floor")
+        state.output = ModelOutput.from_content("none", rule)
         close(registry, "no agent: a reference point")
         return state
 

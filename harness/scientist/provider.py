@@ -25,6 +25,7 @@ from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 from hepbench.harness.scientist.auditor import auditor
 from hepbench.harness.scientist.conversation import Conversation, read
 from hepbench.harness.scientist.hasty import hasty
+from hepbench.harness.scientist.plans import by_plan
 from hepbench.harness.scientist.scientist import scientist
 from hepbench.harness.scientist.script import Policy, Turn
 
@@ -75,7 +76,8 @@ class ScriptedPolicy(ModelAPI):
         """The policy's next turn for this conversation."""
         offered = [] if tool_choice == "none" else [tool.name for tool in tools]
         talk = read(input, offered)
-        message = _message(self.policy(talk), talk, f"hepbench/{self.model_name}")
+        turn = by_plan(talk, self.policy(talk))
+        message = _message(turn, talk, f"hepbench/{self.model_name}")
         read_tokens = _tokens(*map(_text, input), *map(_tool_text, tools))
         said_tokens = _tokens(_text(message))
         return ModelOutput(
