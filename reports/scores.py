@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from hepbench.harness.agents.harnesses import FLOORS
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.logs import LoggedRun, RunLog
 
@@ -23,6 +24,8 @@ SCRIPTED = "scripted policy, not an LLM"
 
 UNITS = {"heldout_regret": "meV/atom"}
 MAX_CELL = 160
+LARGE = 1000
+"""From it on, such as for tokens, a value is shown without decimals."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,17 @@ def facts(log: RunLog) -> list[tuple[str, str]]:
     return [
         ("task", f"{spec.task}, version {spec.task_version}"),
         ("model", f"{spec.model} ({SCRIPTED})" if spec.model.startswith("hepbench/") else spec.model),
-        ("harness", str(log.about("harness") or "not stated")),
+        ("harness", _harness(log)),
         ("potential", str(log.about("potential") or "not stated")),
         ("runs", _runs(log)),
         ("ended", _endings(log.runs)),
         ("status", _status(log)),
     ]
+
+
+def _harness(log: RunLog) -> str:
+    harness = str(log.about("harness") or "not stated")
+    return f"{harness} (a floor: it asks no model)" if harness in FLOORS else harness
 
 
 def _runs(log: RunLog) -> str:
@@ -191,7 +199,9 @@ def _headline_words(log: RunLog) -> Iterator[RenderableType]:
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
+    if math.isnan(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= LARGE else f"{value:.3f}"
 
 
 def _plain(text: str, limit: int = MAX_CELL) -> str:
