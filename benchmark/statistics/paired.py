@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 
 from hepbench.benchmark.statistics.clusters import Floats
 from hepbench.benchmark.statistics.estimate import ONE_CLUSTER, Estimate, pooled_df, task_mean
-from hepbench.benchmark.statistics.permutation import sign_flip_p
+from hepbench.benchmark.statistics.permutation import pairwise_sign_flip_p, sign_flip_p
 from hepbench.benchmark.statistics.table import ScoreTableError, TaskItems, item_means, tasks_of
 
 POWER = 0.8
@@ -69,6 +70,30 @@ def compare(
         smallest_detectable=float(reach * difference.se),
         items=pairs[["task", "item", "cluster", "a", "b", "difference"]],
     )
+
+
+def pairwise_p(tables: Mapping[str, pd.DataFrame], *, seed: int = 0) -> dict[frozenset[str], float]:
+    """Two-sided p of each pair of entries, as `compare` gives it, for a whole leaderboard.
+
+    Args:
+        tables: Entry → score table; all with the same items.
+        seed: Of the permutation, where it is drawn.
+
+    Raises:
+        ScoreTableError: a table cannot be evaluated, or the items are not the same.
+    """
+    names = sorted(tables)
+    means = [item_means(tables[name]) for name in names]
+    for name, found in zip(names[1:], means[1:], strict=True):
+        if not found[["task", "item"]].equals(means[0][["task", "item"]]):
+            raise ScoreTableError(f"{name} has other items than {names[0]}")
+    p = pairwise_sign_flip_p(np.array([_contributions(list(tasks_of(m))) for m in means]), seed=seed)
+    return {
+        frozenset((first, second)): float(p[a, b])
+        for a, first in enumerate(names)
+        for b, second in enumerate(names)
+        if a < b
+    }
 
 
 def _pair(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:

@@ -28,13 +28,40 @@ def sign_flip_p(contributions: Floats, *, seed: int = 0) -> float:
     moved = contributions[np.abs(contributions) > _TOLERANCE]  # flipping a zero changes nothing
     if moved.size == 0:
         return 1.0
-    observed = abs(float(moved.sum())) - _TOLERANCE
-    if moved.size <= EXACT_UP_TO:
-        return float(np.mean(np.abs(_all_signs(moved.size) @ moved) >= observed))
-    rng = np.random.default_rng(seed)
-    signs = rng.choice(np.array([-1.0, 1.0]), size=(DRAWS, moved.size))
-    extreme = int(np.count_nonzero(np.abs(signs @ moved) >= observed))
-    return (extreme + 1) / (DRAWS + 1)
+    return _share_as_extreme(_signs(moved.size, seed) @ moved, float(moved.sum()))
+
+
+def pairwise_sign_flip_p(contributions: Floats, *, seed: int = 0) -> Floats:
+    """`sign_flip_p` of the differences of all pairs at once, with the same signs for each pair.
+
+    Args:
+        contributions: Shape (entries, clusters): what each cluster adds to each entry's score.
+        seed: Of the draws.
+
+    Returns:
+        Shape (entries, entries), symmetric.
+    """
+    entries, clusters = contributions.shape
+    flipped = _signs(clusters, seed) @ contributions.T
+    sums = contributions.sum(axis=1)
+    p = np.ones((entries, entries))
+    for a in range(entries):
+        for b in range(a + 1, entries):
+            p[a, b] = p[b, a] = _share_as_extreme(flipped[:, a] - flipped[:, b], sums[a] - sums[b])
+    return p
+
+
+def _share_as_extreme(flipped: Floats, observed: float) -> float:
+    """Share of sums as far from zero as the observed one, which is counted in where signs are drawn."""
+    extreme = int(np.count_nonzero(np.abs(flipped) >= abs(observed) - _TOLERANCE))
+    return (extreme + 1) / (DRAWS + 1) if len(flipped) == DRAWS else extreme / len(flipped)
+
+
+def _signs(n: int, seed: int) -> Floats:
+    """Sign patterns; shape (patterns, n)."""
+    if n <= EXACT_UP_TO:
+        return _all_signs(n)
+    return np.random.default_rng(seed).choice(np.array([-1.0, 1.0]), size=(DRAWS, n))
 
 
 def _all_signs(n: int) -> Floats:

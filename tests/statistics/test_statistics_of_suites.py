@@ -131,3 +131,19 @@ def test_epochs_that_would_decide() -> None:
     assert needed is None or needed > 2
     value = st.compare(frame(before), frame(after)).difference.value
     assert st.epochs_to_decide(frame(before), frame(after), -value) is None
+
+
+def test_all_pairs_at_once_give_the_same_p() -> None:
+    tables = {
+        name: grid({"a": a, "b": b, "c": c})
+        for name, a, b, c in (
+            ("x", [1, 0], [1, 1], [1, 1]),
+            ("y", [0, 0], [0, 1], [0, 1]),
+            ("z", [1, 1], [0, 1], [1, 0]),
+        )
+    }
+    for pair, p in st.pairwise_p(tables).items():
+        first, second = sorted(pair)
+        assert p == pytest.approx(st.compare(tables[first], tables[second]).p)
+    with pytest.raises(st.ScoreTableError, match="other items"):
+        st.pairwise_p({"x": tables["x"], "y": grid({"a": [1]})})

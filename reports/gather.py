@@ -1,0 +1,163 @@
+"""From log names to run records: what tables need of a log, without its transcripts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.log import (
+    EvalLog,
+    EvalSample,
+    list_eval_logs,
+    read_eval_log,
+    read_eval_log_sample,
+    read_eval_log_sample_summaries,
+)
+from inspect_ai.scorer import Score
+
+from hepbench.harness.agents.harnesses import FLOORS
+from hepbench.harness.text import clean, shorten
+from hepbench.reports.logs import LogError
+from hepbench.reports.records import Item, RunRecord
+
+HEADLINE = "heldout_accuracy"
+_HEAVY = {"messages", "events", "attachments", "timelines", "store"}
+_ENDED = ("success", "error")
+_LIMITS = ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit", "turn_limit")
+
+
+def find_logs(wheres: Iterable[str]) -> list[str]:
+    """The logs that these files, folders and URLs name; each once, in alphabetical order.
+
+    Raises:
+        LogError: one of them does not exist, or holds no log.
+    """
+    found: set[str] = set()
+    for where in wheres:
+        found.update(_logs_in(where))
+    return sorted(found)
+
+
+def _logs_in(where: str) -> list[str]:
+    shown = shorten(clean(where), 200)
+    is_remote = "://" in where
+    if not is_remote and Path(where).is_file():
+        return [where]
+    if not is_remote and not Path(where).exists():
+        raise LogError(f"There is no log or folder {shown}.")
+    if is_remote and where.endswith((".eval", ".json")):
+        return [where]
+    try:
+        names = [info.name.removeprefix("file://") for info in list_eval_logs(where, recursive=True)]
+    except (OSError, ValueError, ImportError) as e:
+        raise LogError(
+            f"{shown} cannot be listed ({type(e).__name__}: {shorten(clean(str(e)), 200)})."
+        ) from e
+    if not names:
+        raise LogError(f"There is no eval log in {shown}.")
+    return names
+
+
+def run_records(where: str) -> list[RunRecord]:
+    """The runs of one log.
+
+    Raises:
+        LogError: it cannot be read, is not finished, or is not of a task with held-out compounds.
+    """
+    try:
+        header = read_eval_log(where, header_only=True)
+        samples = list(_samples(where, header))
+    except Exception as e:  # a damaged file raises whatever its zip, JSON or schema reader raises
+        raise LogError(f"cannot be read ({type(e).__name__}: {shorten(clean(str(e)), 120)})") from e
+    if header.status not in _ENDED:
+        raise LogError(f"the run is not finished: its status is {header.status!r}")
+    if any("heldout" not in sample.metadata for sample in samples):
+        raise LogError(f"not a task with held-out compounds: {shorten(clean(header.eval.task), 80)}")
+    if not samples:
+        raise LogError("no sample in it")
+    return [_record(where, header, sample) for sample in samples]
+
+
+def _samples(where: str, header: EvalLog) -> Iterator[EvalSample]:
+    if header.samples is not None:  # a JSON log is read as a whole
+        yield from header.samples
+        return
+    for summary in read_eval_log_sample_summaries(where):
+        yield read_eval_log_sample(where, summary.id, summary.epoch, exclude_fields=_HEAVY)
+
+
+def _record(where: str, header: EvalLog, sample: EvalSample) -> RunRecord:
+    about: Mapping[str, Any] = {**(header.eval.metadata or {}), **sample.metadata.get("about", {})}
+    scores = {} if sample.error else dict(sample.scores or {})
+    harness = str(about.get("harness", "unknown"))
+    numbers = score_values(scores)
+    return RunRecord(
+        where=where,
+        log_id=header.eval.eval_id,
+        task_id=header.eval.task_id,
+        finished=header.status == "success",
+        created=str(header.eval.created),
+        task=str(about.get("task", header.eval.task)),
+        model="–" if harness in FLOORS else header.eval.model,
+        harness=harness,
+        sample=str(sample.id),
+        epoch=sample.epoch,
+        conditions=_conditions(header, sample, about),
+        items=_items(scores, sample.metadata["heldout"]),
+        scores=numbers,
+        flow=dict((scores["step_flow"].metadata or {}).get("flow", {})) if "step_flow" in scores else {},
+        tokens=sum(usage.total_tokens for usage in sample.model_usage.values()),
+        money=numbers.get("money"),
+        wall=sample.total_time,
+        working=sample.working_time,
+        error=shorten(clean(sample.error.message)) if sample.error else "",
+        limit=sample.limit.type if sample.limit else "",
+    )
+
+
+def score_values(scores: Mapping[str, Score]) -> dict[str, float]:
+    """Every number of these scores by name; a score that is not finite is unscored and left out."""
+    found: dict[str, float] = {}
+    for name, score in scores.items():
+        values = score.value if isinstance(score.value, dict) else {name: score.value}
+        for key, value in values.items():
+            if isinstance(value, int | float) and math.isfinite(value):
+                found[key] = float(value)
+    return found
+
+
+def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -> dict[str, Any]:
+    limits = {name: getattr(header.eval.config, name, None) for name in _LIMITS}
+    return {
+        "task_version": str(about.get("task_version", header.eval.task_version)),
+        "potential": about.get("potential"),
+        "weights_sha256": about.get("weights_sha256"),
+        "reference_sha256": about.get("reference_sha256"),
+        "lab_budget": about.get("lab_budget"),
+        "turn_limit": about.get("turn_limit"),
+        "token_limit": about.get("token_limit"),
+        "rules": sample.metadata.get("rules"),
+        "tools": about.get("tools"),
+        "sample_limits": {name: limit for name, limit in limits.items() if limit is not None},
+    }
+
+
+def _items(scores: Mapping[str, Score], heldout: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
+    """The scored compounds; for a run without the score, every compound as not predicted and so wrong."""
+    scored = (scores[HEADLINE].metadata or {}).get("compounds") if HEADLINE in scores else None
+    rows: Iterable[Mapping[str, Any]] = scored or [{**row, "right": False} for row in heldout]
+    return tuple(
+        Item(
+            compound=str(row["compound"]),
+            cluster=str(row["chemical_family"]),
+            part=str(row["part"]),
+            labels=tuple(str(label) for label in row["labels"]),
+            predicted=row.get("predicted"),
+            confidence=row.get("confidence"),
+            right=bool(row["right"]),
+            regret=row.get("regret_meV_per_atom"),
+        )
+        for row in rows
+    )

@@ -1,0 +1,133 @@
+"""A run as tables and pages see it: who ran what under which conditions, and how it came out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hepbench.harness.agents.harnesses import FLOORS
+
+Kind = Literal["model", "scripted policy", "floor"]
+"""What stands behind a row; scripted policies and floors are marked wherever they are shown."""
+
+CONDITIONS: Mapping[str, str] = {
+    "task_version": "task version",
+    "potential": "potential",
+    "weights_sha256": "potential's weights",
+    "reference_sha256": "reference set",
+    "lab_budget": "laboratory budget",
+    "turn_limit": "turn limit",
+    "token_limit": "token limit",
+    "rules": "protocol rules",
+    "tools": "tools",
+    "sample_limits": "limits of the sample",
+}
+"""What must be equal before two runs of a task may be compared → what it is called."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One held-out compound of one run.
+
+    Attributes:
+        compound: Formula.
+        cluster: Its chemical family.
+        part: "interpolation" or "extrapolation".
+        labels: The lowest phases, tied.
+        predicted: The label that was predicted; None if none was.
+        confidence: Stated with it.
+        right: Whether it is one of the lowest phases.
+        regret: Energy of the predicted phase above the lowest, meV/atom; None if it is not known.
+    """
+
+    compound: str
+    cluster: str
+    part: str
+    labels: tuple[str, ...]
+    predicted: str | None
+    confidence: float | None
+    right: bool
+    regret: float | None
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One sample of one epoch of one log.
+
+    Attributes:
+        where: Path or URL of the log.
+        log_id: The log's own id; the same log read twice has the same.
+        task_id: Shared by a log and the logs that retried it.
+        finished: The log ended without an error.
+        created: UTC time at which the log was begun, ISO 8601.
+        task: Such as "hepbench/ao2".
+        model: As Inspect names it; the harness's name for a floor, which has no model.
+        harness: How the agent worked.
+        sample: Id of the sample.
+        epoch: From 1.
+        conditions: `CONDITIONS` → value.
+        items: The held-out compounds.
+        scores: Every number that a scorer gave, by name; unscored ones are left out.
+        flow: How often a step category (row) was followed by another (column).
+        tokens: Of all models together.
+        money: US dollars, or None where no prices were given.
+        wall: Seconds by the clock.
+        working: Seconds without waiting for rate limits and the like.
+        error: What ended the sample before its time; empty if nothing did.
+        limit: Type of the sample's limit that was reached; empty if none was.
+    """
+
+    where: str
+    log_id: str
+    task_id: str
+    finished: bool
+    created: str
+    task: str
+    model: str
+    harness: str
+    sample: str
+    epoch: int
+    conditions: Mapping[str, Any]
+    items: tuple[Item, ...]
+    scores: Mapping[str, float]
+    flow: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    tokens: int = 0
+    money: float | None = None
+    wall: float | None = None
+    working: float | None = None
+    error: str = ""
+    limit: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """What stands behind the run."""
+        if self.harness in FLOORS:
+            return "floor"
+        return "scripted policy" if self.model.startswith("hepbench/") else "model"
+
+    @property
+    def entry(self) -> tuple[str, str]:
+        """Model and harness: what a row of a leaderboard is about."""
+        return self.model, self.harness
+
+
+def entry_name(entry: tuple[str, str]) -> str:
+    """A row's name, such as "openai/gpt-5.5 · hep"; a floor is its harness alone."""
+    model, harness = entry
+    return harness if harness in FLOORS else f"{model} · {harness}"
+
+
+def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    """The conditions in which two runs differ, one line for each: "laboratory budget: 160 ≠ 80"."""
+    return [
+        f"{name}: {_shown(a.get(key))} ≠ {_shown(b.get(key))}"
+        for key, name in CONDITIONS.items()
+        if a.get(key) != b.get(key)
+    ]
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return f"{text[:12]}…" if len(text) == 64 else text  # noqa: PLR2004 - a SHA-256
