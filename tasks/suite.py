@@ -15,7 +15,7 @@ from hepbench.harness.agents.harnesses import harness_solver
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
-from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet
+from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004 - the field's word
 from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers
 from hepbench.tasks import families

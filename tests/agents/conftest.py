@@ -10,25 +10,24 @@ import pytest
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import EvalLog
-from inspect_ai.model import Model
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
 
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.reference import write_reference
 from hepbench.tasks import families
 from hepbench.tasks.family import family
 
-RADII = {
-    "Li": 0.76,
-    "Na": 1.02,
-    "K": 1.38,
-    "Rb": 1.52,
-    "Cs": 1.67,
-    "F": 1.33,
-    "Cl": 1.81,
-    "Br": 1.96,
-    "I": 2.20,
-}
-COMPOUNDS = [(a, x) for a in ("Li", "Na", "K", "Rb", "Cs") for x in ("F", "Cl", "Br", "I")]
+CATIONS = {"Li": 0.76, "Na": 1.02, "K": 1.38, "Rb": 1.52, "Cs": 1.67}
+ANIONS = {"F": 1.33, "Cl": 1.81, "Br": 1.96, "I": 2.20}
+COMPOUNDS = [(a, x) for a in CATIONS for x in ANIONS]
 INTERPOLATION = ("NaCl", "KBr", "RbI", "LiBr")
 PROTOTYPES = {"zincblende": 216, "rock salt": 225, "CsCl": 221}
 
@@ -65,7 +64,7 @@ part = "{part}"
 
 def label_of(a: str, x: str) -> str:
     """The law: the ratio of the radii decides."""
-    ratio = RADII[a] / RADII[x]
+    ratio = CATIONS[a] / ANIONS[x]
     return "zincblende" if ratio < 0.42 else "CsCl" if ratio > 0.73 else "rock salt"
 
 
@@ -129,6 +128,39 @@ def run_halides(halide_task: Callable[..., Task], tmp_path: Path) -> Callable[..
         return inspect_eval(task, model=model, log_dir=str(tmp_path / "logs"), display="none", **options)[0]
 
     return run
+
+
+def output_of(step: str | tuple[str, dict[str, Any]] | ModelOutput) -> ModelOutput:
+    if isinstance(step, ModelOutput):
+        output = step.model_copy(deep=True)
+    elif isinstance(step, str):
+        output = ModelOutput.from_content("scripted", step)
+    else:
+        output = ModelOutput.for_tool_call("scripted", step[0], step[1])
+    output.usage = output.usage or ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
+    return output
+
+
+@pytest.fixture
+def scripted() -> Callable[..., Model]:
+    """A model that takes the given steps one after the other, and then repeats the last.
+
+    A step is a text, a tool call (name, arguments), or a whole output. `seen` collects what it was shown.
+    """
+
+    def make(steps: list[Any], seen: list[list[ChatMessage]] | None = None) -> Model:
+        taken = iter(range(10**6))
+
+        def answer(
+            messages: list[ChatMessage], tools: list[ToolInfo], choice: ToolChoice, config: GenerateConfig
+        ) -> ModelOutput:
+            if seen is not None:
+                seen.append(list(messages))
+            return output_of(steps[min(next(taken), len(steps) - 1)])
+
+        return get_model("mockllm/model", custom_outputs=answer, memoize=False)
+
+    return make
 
 
 @pytest.fixture(autouse=True)
