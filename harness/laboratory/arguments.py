@@ -67,8 +67,9 @@ def prototype_of(family: Family, text: str, example: str) -> Prototype:
     Raises:
         LabRefusal: there is none.
     """
-    names = {_folded(p.name): p for p in family.prototypes}
-    found = names.get(_folded(text[:_SHOWN])) if len(text) <= _SHOWN else None
+    found = family.prototype(text)
+    if found is None and len(text) <= _SHOWN:
+        found = next((p for p in family.prototypes if _folded(p.name) == _folded(text)), None)
     if found is None:
         near = _near(text[:_SHOWN], [p.name for p in family.prototypes])
         raise LabRefusal(f"there is no prototype {_shown(text)}{near}; list_prototypes() names all.", example)

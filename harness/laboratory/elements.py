@@ -6,6 +6,7 @@ periodic table is imported at the first use, which takes a quarter of a second.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -42,6 +43,11 @@ def _periodic_table() -> Any:
     from pymatgen.core.periodic_table import Element
 
     return Element
+
+
+def is_loaded() -> bool:
+    """Whether look-ups are quick: the periodic table has been imported."""
+    return "pymatgen.core.periodic_table" in sys.modules
 
 
 @cache

@@ -26,6 +26,7 @@ from hepbench.harness.laboratory.arguments import (
     prototypes_of,
 )
 from hepbench.harness.laboratory.laboratory import Laboratory
+from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.store import current_registry
 from hepbench.harness.text import clean, shorten, to_text
 
@@ -51,7 +52,7 @@ def list_prototypes(lab: Laboratory) -> Tool:
         Each prototype stands with the label that it counts as, its space group and a description. Also says
         which interatomic potential is used, and how much of the budget is left. Free.
         """
-        with _asked(lab, "list_prototypes", {}):
+        with _asked(lab, "list_prototypes", {}) as registry:
             family = lab.family
             answer = {
                 "family": family.title,
@@ -69,7 +70,7 @@ def list_prototypes(lab: Laboratory) -> Tool:
                 "exploration_compounds": [c.formula for c in family.of_part("exploration")],
                 "budget_left": lab.budget_left,
             }
-            return _recorded("list_prototypes", {}, answer)
+            return _recorded(registry, "list_prototypes", {}, answer)
 
     return ToolDef(execute, name="list_prototypes", max_output=0).as_tool()
 
@@ -89,16 +90,16 @@ def element_properties(lab: Laboratory) -> Tool:
             elements: Up to 40 element symbols, for example ["Ti", "O"].
         """
         arguments = {"elements": elements}
-        with _asked(lab, "element_properties", arguments):
-            # A thread: the first look-up imports pymatgen's periodic table.
-            example = lab.example("element_properties")
-            symbols = await anyio.to_thread.run_sync(elements_of, elements, example)
+        with _asked(lab, "element_properties", arguments) as registry:
+            if not element_data.is_loaded():
+                await anyio.to_thread.run_sync(element_data.symbols)
+            symbols = elements_of(elements, lab.example("element_properties"))
             answer = {
                 "units": dict(element_data.UNITS),
                 "elements": [element_data.element_row(symbol) for symbol in symbols],
                 "provenance": element_data.provenance(),
             }
-            return _recorded("element_properties", arguments, answer)
+            return _recorded(registry, "element_properties", arguments, answer)
 
     return ToolDef(execute, name="element_properties", max_output=0).as_tool()
 
@@ -121,7 +122,7 @@ def relax_structure(lab: Laboratory) -> Tool:
             pressure_GPa: External hydrostatic pressure in GPa, from -50 to 50; 0 if left out.
         """
         arguments = {"compound": compound, "prototype": prototype, "pressure_GPa": pressure_GPa}
-        with _asked(lab, "relax_structure", arguments):
+        with _asked(lab, "relax_structure", arguments) as registry:
             example = lab.example("relax_structure")
             found = compound_of(lab.family, compound, example)
             start = prototype_of(lab.family, prototype, example)
@@ -130,7 +131,7 @@ def relax_structure(lab: Laboratory) -> Tool:
             _require_result(lab, measured)
             checks = results.relaxation_checks(measured, lab.settings.tolerances)
             answer = {**results.relaxation_answer(measured, checks), **_footer(lab, [measured])}
-            return _recorded("relax_structure", arguments, answer, checks, [measured])
+            return _recorded(registry, "relax_structure", arguments, answer, checks, [measured])
 
     return ToolDef(execute, name="relax_structure").as_tool()
 
@@ -158,7 +159,7 @@ def compare_structures(lab: Laboratory) -> Tool:
             pressure_GPa: External hydrostatic pressure in GPa, from -50 to 50; 0 if left out.
         """
         arguments = {"compound": compound, "prototypes": prototypes, "pressure_GPa": pressure_GPa}
-        with _asked(lab, "compare_structures", arguments):
+        with _asked(lab, "compare_structures", arguments) as registry:
             example = lab.example("compare_structures")
             found = compound_of(lab.family, compound, example)
             starts = prototypes_of(lab.family, prototypes, example)
@@ -167,22 +168,23 @@ def compare_structures(lab: Laboratory) -> Tool:
             compared = results.compare(measured, lab.settings.tolerances)
             answer = results.comparison_answer(found.formula, pressure, compared)
             answer |= _footer(lab, measured)
-            return _recorded("compare_structures", arguments, answer, compared.checks, measured)
+            return _recorded(registry, "compare_structures", arguments, answer, compared.checks, measured)
 
     return ToolDef(execute, name="compare_structures").as_tool()
 
 
 @contextmanager
-def _asked(lab: Laboratory, tool: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+def _asked(lab: Laboratory, tool: str, arguments: Mapping[str, Any]) -> Iterator[Registry]:
     """The boundary of a tool: whatever goes wrong inside is put on record and becomes one line.
 
     Limits pass, and so does cancellation, which is no `Exception`.
     """
+    registry = current_registry()
     try:
-        _require_open(lab)
-        yield
+        _require_open(lab, registry)
+        yield registry
     except LabRefusal as refusal:
-        raise _refused(tool, arguments, refusal) from refusal
+        raise _refused(registry, tool, arguments, refusal) from refusal
     except LimitExceededError:
         raise
     except Exception as e:  # the sample goes on, whatever broke in here
@@ -190,16 +192,16 @@ def _asked(lab: Laboratory, tool: str, arguments: Mapping[str, Any]) -> Iterator
         broken = LabRefusal(
             f"the laboratory broke down: {type(e).__name__}: {shorten(str(e), 200)}", lab.example(tool)
         )
-        raise _refused(tool, arguments, broken) from e
+        raise _refused(registry, tool, arguments, broken) from e
 
 
-def _require_open(lab: Laboratory) -> None:
-    if lab.closed or current_registry().state.ended is not None:
+def _require_open(lab: Laboratory, registry: Registry) -> None:
+    if lab.closed or registry.state.ended is not None:
         raise LabRefusal("the laboratory is closed.", "none; the laboratory stays closed")
 
 
-def _refused(tool: str, arguments: Mapping[str, Any], refusal: LabRefusal) -> ToolError:
-    current_registry().refuse(tool, arguments, "laboratory", refusal.reason)
+def _refused(registry: Registry, tool: str, arguments: Mapping[str, Any], refusal: LabRefusal) -> ToolError:
+    registry.refuse(tool, arguments, "laboratory", refusal.reason)
     return ToolError(" ".join(clean(str(refusal)).split()))
 
 
@@ -219,6 +221,7 @@ def _footer(lab: Laboratory, measured: list[results.Measured]) -> dict[str, Any]
 
 
 def _recorded(
+    registry: Registry,
     tool: str,
     arguments: Mapping[str, Any],
     answer: Mapping[str, Any],
@@ -226,7 +229,7 @@ def _recorded(
     measured: Sequence[results.Measured] = (),
 ) -> str:
     """Put the answer on record and give it to the agent, its id first. Without checks it is table data."""
-    result = current_registry().record_result(
+    result = registry.record_result(
         tool,
         arguments,
         answer,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -9,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,7 @@ from hepbench.harness.protocol.store import RegistryStore, start_registry
 MakeLab = Callable[..., Laboratory]
 Call = tuple[str, dict[str, Any]]
 CHGNET = "chgnet-0.3.0"
+LENNARD_JONES = "ase:ase.calculators.lj:LennardJones"
 
 
 class Bench:
@@ -292,10 +296,8 @@ def test_what_breaks_inside_becomes_one_line(bench: Bench, monkeypatch: pytest.M
 def test_a_missing_potential_says_what_to_install(
     family: Family, tio2: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find = potentials.importlib.util.find_spec
-    monkeypatch.setattr(
-        potentials.importlib.util, "find_spec", lambda name: None if name == "chgnet" else find(name)
-    )
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "chgnet" else find(name))
     bench = Bench(Laboratory(family, Standing(CHGNET, "0" * 64, tio2)))
     line = bench.refused("relax_structure", compound="TiO2", prototype="rutile", pressure_GPa=10)
     assert "pip install 'hepbench[chgnet]'" in line
@@ -390,20 +392,25 @@ def test_random_calls_through_inspect_never_raise(make_lab: MakeLab, call: Call)
     assert answer.text or answer.error
 
 
-def test_a_reference_result_costs_less_than_a_millisecond(make_lab: MakeLab) -> None:
-    bench = Bench(make_lab())
-    lab = bench.lab
-    compound = lab.family.compounds[0]
-    start = lab.family.prototypes[0]
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("relax_structure", {"compound": "TiO2", "prototype": "rutile"}),
+        ("element_properties", {"elements": ["Ti"]}),
+    ],
+)
+def test_a_repeated_call_costs_about_a_millisecond(bench: Bench, name: str, arguments: Any) -> None:
+    """Looking up takes microseconds; the rest is checking, hashing and recording the answer."""
+    execute = bench.tools[name]
 
     async def many() -> float:
-        await lab.measure(compound, [start], 0.0)
+        await execute(**arguments)
         begin = time.process_time()
-        for _ in range(200):
-            await lab.measure(compound, [start], 0.0)
-        return (time.process_time() - begin) / 200
+        for _ in range(100):
+            await execute(**arguments)
+        return (time.process_time() - begin) / 100
 
-    assert anyio.run(many) < 1e-3
+    assert bench._context.run(anyio.run, many) < 2e-3
 
 
 def test_the_tools_load_neither_torch_nor_pymatgen() -> None:
@@ -485,6 +492,7 @@ SQUEEZED: Call = (
 
 def test_chgnet_relaxes_under_pressure_in_a_sample(family: Family, tmp_path: Path) -> None:
     pytest.importorskip("chgnet")
+    had_torch = "torch" in sys.modules
     lab = Laboratory(family, standing(CHGNET))
     sample = sample_of(run_sample(lab, tmp_path, SQUEEZED, SQUEEZED))
     first, again = (json.loads(m.text) for m in tool_messages(sample))
@@ -497,7 +505,7 @@ def test_chgnet_relaxes_under_pressure_in_a_sample(family: Family, tmp_path: Pat
     assert again["budget_left"] == first["budget_left"] == 158
     took = [e.completed - e.timestamp for e in sample.events if e.event == "tool" and e.completed]
     assert took[1].total_seconds() < 0.5
-    assert "torch" not in sys.modules
+    assert ("torch" in sys.modules) == had_torch
 
 
 SLOW_POTENTIAL = """
@@ -527,9 +535,12 @@ def slow_lab(family: Family, pid_file: Path) -> Iterator[Callable[[float], Labor
 
     def build(time_limit: float) -> Laboratory:
         pools.append(WorkerPool(1, time_limit))
+        warm_up = Job(LENNARD_JONES, RelaxationMaker(), family.compounds[0], family.prototypes[0])
+        with contextlib.suppress(FutureTimeout):  # on a busy machine the imports take their time
+            pools[-1].submit(warm_up).result()
 
-        def run(job: Job) -> Awaitable[Outcome]:
-            return run_live(pools[-1], job)
+        async def run(job: Job) -> Outcome:
+            return await run_live(pools[-1], job)
 
         return Laboratory(family, standing("ase:slow_potential:Slow"), LabSettings(), run)
 
@@ -561,8 +572,9 @@ ONE_SLOW: Call = ("relax_structure", {"compound": "TiO2", "prototype": "rutile",
 def test_a_limit_of_the_sample_kills_the_worker(
     slow_lab: Callable[[float], Laboratory], pid_file: Path, tmp_path: Path
 ) -> None:
+    lab = slow_lab(300.0)
     begin = time.monotonic()
-    log = run_sample(slow_lab(300.0), tmp_path, ONE_SLOW, time_limit=20)
+    log = run_sample(lab, tmp_path, ONE_SLOW, time_limit=10)
     assert time.monotonic() - begin < 50
     sample = sample_of(log)
     assert sample.limit is not None
