@@ -72,9 +72,8 @@ class Build:
             The folder written.
 
         Raises:
-            PotentialError: the potential is unknown or not available here.
+            PotentialError: the potential is unknown, or its weights are not here.
         """
-        potential(self.potential_id).check()
         self.output.mkdir(parents=True, exist_ok=True)
         jobs = self.jobs()
         outcomes = read_journal(self.journal)

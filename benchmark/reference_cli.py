@@ -16,6 +16,7 @@ import typer
 from hepbench.benchmark.splits import SplitError, majority_scores, rewritten, split
 from hepbench.harness.laboratory.family import Family, FamilyError
 from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, PotentialError
+from hepbench.harness.laboratory.potentials import potential as named_potential
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet, Truth  # noqa: A004
 from hepbench.tasks import families
 
@@ -45,6 +46,7 @@ def build(
         from hepbench.harness.laboratory.workers import WorkerPool
 
         chosen = families.load(family)
+        named_potential(potential).check()
         folder = output or families.reference_path(family, potential)
         building = Build(chosen, potential, folder)
         with WorkerPool(workers) as pool, _progress(building):

@@ -10,14 +10,14 @@ CASES = [(f, p) for f in families.FAMILY_IDS for p in families.load(f).prototype
 # Textbook coordination numbers of the cation (Wells, Structural Inorganic Chemistry).
 COORDINATION = {
     "rutile": 6, "anatase": 6, "brookite": 6, "CaCl2-type": 6, "alpha-PbO2": 6, "pyrite-type": 6,
-    "fluorite": 8, "cotunnite": 9, "baddeleyite": 7, "CdI2-type": 6, "alpha-quartz": 4, "alpha-cristobalite": 4,
-    "rock salt": 6, "NiAs": 6, "zincblende": 4, "wurtzite": 4, "CsCl": 8, "WC": 6, "FeSi": 7, "PbO-type": 4,
-    "PtS": 4, "millerite": 5, "TiAs": 6, "FeB": 7, "MnP": 6,
+    "fluorite": 8, "cotunnite": 9, "baddeleyite": 7, "CdI2-type": 6, "alpha-quartz": 4,
+    "alpha-cristobalite": 4, "rock salt": 6, "NiAs": 6, "zincblende": 4, "wurtzite": 4, "CsCl": 8,
+    "WC": 6, "FeSi": 7, "PbO-type": 4, "PtS": 4, "millerite": 5, "TiAs": 6, "FeB": 7, "MnP": 6,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("family", "prototype"), CASES, ids=lambda v: getattr(v, "name", v))
-def test_start_has_the_space_group_and_a_bonded_primitive_cell(family: str, prototype: Prototype) -> None:
+def test_start_has_its_space_group_and_a_small_cell(family: str, prototype: Prototype) -> None:
     compound = families.load(family).compounds[0]
     atoms = start_atoms(prototype, compound)
     assert symmetry(atoms, 0.01)[0] == prototype.number
@@ -39,7 +39,7 @@ def test_coordination_of_ideal_structures(name: str) -> None:
 
 
 def test_aflow_data_that_is_wrong_in_pymatgen_is_given_by_hand() -> None:
-    """b of brookite, the origin of anatase's O, a of PtS and x(B) of FeB: each was caught by its distances."""
+    """b of brookite, the origin of anatase's O, a of PtS and x(B) of FeB: the distances caught each."""
     ao2, mx = families.load("ao2"), families.load("mx")
     for family, names in ((ao2, ("brookite", "anatase")), (mx, ("PtS", "FeB"))):
         for name in names:
