@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ MAX_SHOWN = 300
 _MAX_ITEMS = 40
 _MAX_DEPTH = 6
 _MAX_INT = 2**63
+_LARGEST = int(sys.float_info.max)
 
 
 def to_text(answer: Mapping[str, Any]) -> str:
@@ -65,3 +67,17 @@ def _bounded_number(value: float) -> float | str:
     if isinstance(value, int):
         return value if abs(value) < _MAX_INT else "an integer beyond 64 bits"
     return value if math.isfinite(value) else str(value)  # JSON has no NaN and no infinities
+
+
+def within_float(value: Any) -> Any:
+    """A JSON value whose integers all fit a float; the others become text, which a schema refuses in words.
+
+    Without this an agent's 10**400 where a number is asked for ends the sample with an OverflowError.
+    """
+    if isinstance(value, dict):
+        return {k: within_float(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [within_float(v) for v in value]
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        return "an integer beyond the range of numbers"
+    return value

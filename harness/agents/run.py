@@ -25,6 +25,7 @@ from hepbench.harness.protocol.durable import AUTO
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.store import current_registry, start_registry
+from hepbench.harness.text import within_float
 
 MAX_IDLE = 3
 """Answers in a row without a tool call, after which the research counts as ended."""
@@ -105,6 +106,8 @@ async def generate_turn(state: TaskState, tools: Sequence[AnyTool], window: Wind
     state.output = await _generate(state, tools, window)
     state.messages.append(state.output.message)
     if state.output.message.tool_calls:
+        for call in state.output.message.tool_calls:
+            call.arguments = within_float(call.arguments)
         answers = await execute_tools(state.messages, list(tools))
         state.messages.extend(answers.messages)
         record_unparsed(state.output.message, answers.messages)

@@ -211,6 +211,7 @@ def test_a_model_that_never_predicts_ends_all_the_same(tmp_path: Path) -> None:
 BROKEN: dict[str, Step] = {
     "missing argument": call("propose_hypothesis", statement="x"),
     "wrong type": call("propose_hypothesis", statement="x", prior="very", rationale="x"),
+    "a number beyond floats": call("propose_hypothesis", statement="x", prior=10**400, rationale="x"),
     "extra argument": call("propose_hypothesis", statement="x", prior=0.5, rationale="x", state="supported"),
 }
 
