@@ -39,6 +39,7 @@ class Row:
         stderr: Standard error of that mean; None for fewer than two values.
         note: Why it is not scored, or in how many runs it was.
         headline: Whether it is the task's headline.
+        count: Whether it is one run's count, and so a whole number.
     """
 
     scorer: str
@@ -47,6 +48,7 @@ class Row:
     stderr: float | None
     note: str
     headline: bool
+    count: bool = False
 
 
 def rows(log: RunLog) -> list[Row]:
@@ -68,6 +70,7 @@ def _row(log: RunLog, score: EvalScore, metric_name: str, metric: EvalMetric) ->
         note=_note(log.runs, score),
         headline=headline is not None
         and (headline.scorer, headline.score, headline.metric) == (score.scorer, score.name, metric_name),
+        count=is_mean and len(log.runs) == 1 and isinstance(_logged(log.runs[0], score), int),
     )
 
 
@@ -86,11 +89,15 @@ def _stderr(runs: Sequence[LoggedRun], score: EvalScore) -> float | None:
 
 def _value(run: LoggedRun, score: EvalScore) -> float:
     """One run's value of a score; NaN where it has no number."""
+    value = _logged(run, score)
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _logged(run: LoggedRun, score: EvalScore) -> object:
+    """One run's value of a score as it was logged; None where there is none."""
     logged = (run.sample.scores or {}).get(score.scorer)
     value = logged.value if logged else None
-    if isinstance(value, dict):
-        value = value.get(score.name)
-    return float(value) if isinstance(value, int | float) else math.nan
+    return value.get(score.name) if isinstance(value, dict) else value
 
 
 def _note(runs: Sequence[LoggedRun], score: EvalScore) -> str:
@@ -179,7 +186,7 @@ def _table(found: Sequence[Row]) -> Table:
     for row in found:
         cells = {
             "metric": row.label,
-            "value": _number(row.value),
+            "value": f"{row.value:.0f}" if row.count else _number(row.value),
             "stderr": "" if row.stderr is None else _number(row.stderr),
             "": "headline" if row.headline else row.note,
         }

@@ -64,6 +64,9 @@ def test_one_run(run_by_hand: RunByHand) -> None:
     assert "stderr" not in text
     assert "0 of 3 held-out compounds right" in text
     assert text.rstrip().endswith(log.location.removeprefix("file://"))
+    assert [line.split() for line in text.splitlines() if line.startswith("hypothesis_count")] == [
+        ["hypothesis_count", "1"]
+    ]
     row = by_label(log)["heldout_accuracy"]
     assert row == Row("heldout_accuracy", "heldout_accuracy", 0.0, None, "", headline=True)
 
