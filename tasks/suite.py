@@ -37,6 +37,7 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
         solver=harness_solver(asked.harness, asked.turn_limit, asked.token_limit, asked.context_limit),
         scorer=suite_scorers(),
         headline_metric="heldout_accuracy",
+        score_on_error=True,  # an errored sample is wrong, not absent
         version=family.version,
         metadata={**about, "rules": asked.rules.model_dump()},
         name=family_id,
