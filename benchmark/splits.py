@@ -1,8 +1,9 @@
 """The split of a family into exploration, interpolation and extrapolation, so that it can be redone.
 
 Whole chemical families named in the family file are the extrapolation. Of the others, a share is drawn as
-interpolation, spread over the chemical families by the largest remainder. A draw in which always guessing
-the most frequent exploration label would score 0.6 or more is thrown away, and the next one is made, so the
+interpolation, spread over the chemical families by the largest remainder. A draw is thrown away, and the next
+one made, when always guessing the most frequent exploration label would score 0.6 or more on a held-out part,
+or when a held-out compound's answer is seen for no exploration compound, so that no rule could name it. The
 result is a function of the seed, the family and the truth. Compounds that are left out go to exploration:
 they can be measured, and nobody is asked about them.
 """
@@ -23,7 +24,7 @@ _DRAWS = 1000
 
 
 class SplitError(ValueError):
-    """No draw keeps the majority guess under the limit; the message is one line."""
+    """No draw meets the conditions of a fair split; the message is one line."""
 
 
 def split(family: Family, truths: Mapping[str, Truth]) -> dict[str, Part]:
@@ -34,16 +35,27 @@ def split(family: Family, truths: Mapping[str, Truth]) -> dict[str, Part]:
         truths: Formula → truth, for every compound.
 
     Raises:
-        SplitError: no draw keeps the majority guess under 0.6 on every held-out part.
+        SplitError: no draw keeps the majority guess under 0.6 and every held-out answer explored.
     """
     parts: dict[str, Part] = {}
     for draw in range(_DRAWS):
         parts = _draw(family, truths, draw)
         scores = majority_scores(parts, truths)
-        if all(score < MAJORITY_LIMIT for score in scores.values()):
+        if all(score < MAJORITY_LIMIT for score in scores.values()) and not unseen(parts, truths):
             return parts
     shown = ", ".join(f"{part} {score:.2f}" for part, score in majority_scores(parts, truths).items())
-    raise SplitError(f"{family.id}: no draw keeps the majority guess under {MAJORITY_LIMIT} (last: {shown})")
+    never = ", ".join(unseen(parts, truths)) or "none"
+    raise SplitError(
+        f"{family.id}: no draw keeps the majority guess under {MAJORITY_LIMIT} (last: {shown}) and every answer "
+        f"explored (last: {never} unseen)"
+    )
+
+
+def unseen(parts: Mapping[str, Part], truths: Mapping[str, Truth]) -> list[str]:
+    """Held-out compounds none of whose lowest phases is lowest for an exploration compound."""
+    asked = [formula for formula in parts if not truths[formula].left_out]
+    seen = {label for f in asked if parts[f] == "exploration" for label in truths[f].labels}
+    return [f for f in asked if parts[f] != "exploration" and not seen & set(truths[f].labels)]
 
 
 def majority_scores(parts: Mapping[str, Part], truths: Mapping[str, Truth]) -> dict[Part, float]:

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
-from hepbench.benchmark.splits import MAJORITY_LIMIT, SplitError, majority_scores, rewritten, split
+from hepbench.benchmark.splits import MAJORITY_LIMIT, SplitError, majority_scores, rewritten, split, unseen
 from hepbench.benchmark.verification import Finding
 from hepbench.harness.laboratory.family import load_family
 from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL
@@ -87,6 +87,7 @@ def test_shipped_split_is_the_seeded_one_and_the_majority_guess_fails(family: st
     scores = majority_scores(parts, truths)
     assert set(scores) == {"interpolation", "extrapolation"}
     assert all(score < MAJORITY_LIMIT for score in scores.values())
+    assert not unseen(parts, truths)
     assert not {f for f, truth in truths.items() if truth.left_out and parts[f] != "exploration"}
 
 
@@ -118,12 +119,27 @@ def test_split_that_cannot_be_made() -> None:
         split(family, {c.formula: truth(c.formula, "rutile") for c in family.compounds})
 
 
+def various_truths() -> dict[str, Truth]:
+    labels = ("rutile", "anatase", "fluorite")
+    return {c.formula: truth(c.formula, labels[i % 3]) for i, c in enumerate(families.load("ao2").compounds)}
+
+
 def test_left_out_compounds_are_explored() -> None:
-    family = families.load("ao2")
-    labels = [p.label for p in family.prototypes]
-    truths = {c.formula: truth(c.formula, labels[i % 12]) for i, c in enumerate(family.compounds)}
-    truths["ThO2"] = truth("ThO2")
-    assert split(family, truths)["ThO2"] == "exploration"
+    truths = various_truths() | {"ThO2": truth("ThO2")}
+    assert split(families.load("ao2"), truths)["ThO2"] == "exploration"
+
+
+def test_a_held_out_answer_is_seen_in_exploration() -> None:
+    truths = various_truths() | {"TiO2": truth("TiO2", "brookite")}
+    assert split(families.load("ao2"), truths)["TiO2"] == "exploration"
+    with pytest.raises(SplitError, match="ThO2 unseen"):
+        split(families.load("ao2"), truths | {"ThO2": truth("ThO2", "cotunnite")})
+
+
+def test_split_is_a_function_of_the_seed() -> None:
+    family, truths = families.load("ao2"), various_truths()
+    assert split(family, truths) == split(family, truths)
+    assert split(family, truths) != split(family.model_copy(update={"split_seed": 1}), truths)
 
 
 def test_rewriting_touches_nothing_but_the_parts(tmp_path: Path) -> None:
