@@ -99,7 +99,7 @@ def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about
             },
             "heldout": [_truth_row(c, reference) for c in heldout],
             "exploration_majority": majority_label(family, reference),
-            "exploration": [_explored_row(c, reference) for c in family.of_part("exploration")],
+            "exploration": [_explored_row(c, reference) for c in asked_exploration(family, reference)],
             "compositions": {c.formula: _composition(c) for c in family.compounds},
         },
     )
@@ -146,7 +146,13 @@ def _composition(compound: Compound) -> list[dict[str, Any]]:
     ]
 
 
+def asked_exploration(family: Family, reference: ReferenceSet) -> list[Compound]:
+    """The exploration compounds that have an answer; those left out can be measured all the same."""
+    return [c for c in family.of_part("exploration") if not reference.truth(c.formula).left_out]
+
+
 def majority_label(family: Family, reference: ReferenceSet) -> str:
-    """The most frequent lowest phase of the exploration compounds; the first by name among equals."""
-    counts = Counter(reference.truth(c.formula).labels[0] for c in family.of_part("exploration"))
+    """The most frequent exploration label, ties counted for each; the first by name among equals."""
+    explored = asked_exploration(family, reference)
+    counts = Counter(label for c in explored for label in reference.truth(c.formula).labels)
     return min(counts, key=lambda label: (-counts[label], label))
