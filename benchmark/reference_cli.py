@@ -153,9 +153,10 @@ def _table(family: Family, reference: ReferenceSet, rows: list[tuple[str, ...]])
 
     stated = reference.provenance
     title = f"{family.title}: {family.label_name} by {stated.potential} (set {reference.sha256[:12]})"
-    table = Table(*_HEAD, title=title)
+    reasons = [f"{row[0]} is left out: {row[-1]}" for row in rows if row[-1]]
+    table = Table(*_HEAD[:-1], title=title, caption="\n".join(reasons), caption_justify="left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*row[:-1])
     return table
 
 

@@ -46,8 +46,8 @@ def split(family: Family, truths: Mapping[str, Truth]) -> dict[str, Part]:
     shown = ", ".join(f"{part} {score:.2f}" for part, score in majority_scores(parts, truths).items())
     never = ", ".join(unseen(parts, truths)) or "none"
     raise SplitError(
-        f"{family.id}: no draw keeps the majority guess under {MAJORITY_LIMIT} (last: {shown}) and every answer "
-        f"explored (last: {never} unseen)"
+        f"{family.id}: no draw keeps the majority guess under {MAJORITY_LIMIT} (last: {shown}) "
+        f"and every answer explored (last: {never} unseen)"
     )
 
 
@@ -100,13 +100,18 @@ def _draw(family: Family, truths: Mapping[str, Truth], draw: int) -> dict[str, P
 
 
 def _quotas(compounds: Sequence[Compound], share: float) -> list[tuple[list[Compound], int]]:
-    """How many of each chemical family are held out: the largest remainder fills the total."""
+    """How many of each chemical family are held out: the largest remainder fills the total.
+
+    A family of one is not held out: nothing like it would be left to explore.
+    """
     ordered = sorted(compounds, key=lambda c: c.chemical_family)
     groups = [list(members) for _, members in groupby(ordered, key=lambda c: c.chemical_family)]
     exact = [len(group) * share for group in groups]
     counts = [int(value) for value in exact]
     missing = round(sum(exact)) - sum(counts)
-    for index in sorted(range(len(groups)), key=lambda i: (counts[i] - exact[i], i))[:missing]:
+    for index in sorted(
+        (i for i, group in enumerate(groups) if len(group) > 1), key=lambda i: (counts[i] - exact[i], i)
+    )[:missing]:
         counts[index] += 1
     return list(zip(groups, counts, strict=True))
 

@@ -74,8 +74,11 @@ def judge(compound: str, records: Sequence[Relaxation]) -> Truth:
     the lowest structure is none of them (and not tied with one), when an unconverged candidate lies below
     or near the lowest, when no candidate competes, or when more than three phases tie.
     """
-    found = [r for r in records if r.status == "ok" and r.enthalpy is not None]
-    listed = sorted((r for r in found if r.converged and r.phase), key=lambda r: (r.enthalpy, r.prototype))
+    found = sorted(
+        (r for r in records if r.status == "ok" and r.enthalpy is not None),
+        key=lambda r: (r.enthalpy, r.prototype),
+    )
+    listed = [r for r in found if r.converged and r.phase]
     if not listed:
         return Truth(compound, (), {}, "no candidate converged to a listed phase")
     lowest = _enthalpy(listed[0])
