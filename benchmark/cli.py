@@ -1,14 +1,39 @@
-"""The `hepbench` command."""
+"""The `hepbench` command. Its parts are imported when they are called."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import typer
 
-from hepbench.benchmark import reference_cli, scores_cli
+from hepbench.benchmark.deferred import DeferredGroup
 
-app = typer.Typer(no_args_is_help=True, help="Does an LLM agent do science, or does it only look busy?")
-app.add_typer(reference_cli.app, name="reference")
-app.command("scores")(scores_cli.scores)
+
+class Commands(DeferredGroup):
+    """Every command: name → (module and attribute below `hepbench.benchmark`, one line of help)."""
+
+    table: ClassVar = {
+        "scores": ("scores_cli:scores", "Show the scores of a log, or of a folder's newest log."),
+        "leaderboard": ("leaderboard_cli:leaderboard", "Who is better: one row for each model and harness."),
+        "compare": ("compare_cli:compare", "Two models, harnesses or log folders, paired by compound."),
+        "check": ("check_cli:check", "Hold logs against a baseline: did we break something?"),
+        "baseline": ("check_cli:baseline", "Write a baseline from logs."),
+        "report": ("report_cli:report", "A static site: the leaderboard, and a page for each run."),
+        "reference": ("reference_cli:app", "Build, verify and show the reference sets."),
+    }
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # rich takes longer to import than everything else that the help needs
+    help="Does an LLM agent do science, or does it only look busy?",
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Does an LLM agent do science, or does it only look busy?"""
 
 
 def main() -> None:

@@ -4,9 +4,16 @@ The five sub-packages are links to the folders of the repository's root. Imports
 benchmark → reports → tasks → scorers → harness.
 """
 
-from importlib.metadata import PackageNotFoundError, version
+__version__: str
 
-try:
-    __version__ = version("hepbench")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0+unknown"
+
+def __getattr__(name: str) -> str:
+    """`__version__`, looked up when it is asked for: `importlib.metadata` would slow every start."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("hepbench")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0+unknown"

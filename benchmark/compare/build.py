@@ -103,7 +103,7 @@ def _common_tasks(a: Collection, b: Collection) -> tuple[Collection, Collection]
         differences = differing(a.conditions[task], b.conditions[task])
         if differences:
             raise SideError(f"{task} was run under different conditions: {'; '.join(differences)}")
-    return a.where(lambda run: run.task in common), b.where(lambda run: run.task in common)
+    return a.of_tasks(common), b.of_tasks(common)
 
 
 def _means(runs: Collection, stratum: str) -> pd.DataFrame:
@@ -180,5 +180,5 @@ def _notes(a: Side, b: Side, pairs: dict[str, tuple[Collection, Collection]]) ->
     notes = [f"no task in common within {line(name)}" for name in lost]
     for side, runs in ((a, [p[0] for p in pairs.values()]), (b, [p[1] for p in pairs.values()])):
         failed = sum(bool(run.error) for collection in runs for run in collection.runs)
-        notes += [f"{failed} samples of {line(side.name)} failed and count as wrong"] if failed else []
+        notes += [f"failed samples of {line(side.name)}, counted as wrong: {failed}"] if failed else []
     return notes

@@ -36,7 +36,7 @@ def build_leaderboard(collection: Collection, suite: Sequence[str] = ()) -> Lead
         suite: Tasks that an entry must have to be ranked; default: every task in the collection.
     """
     tasks = sorted(suite) or collection.tasks
-    kept = collection.where(lambda run: run.task in tasks)
+    kept = collection.of_tasks(tasks)
     groups = _tie_groups(kept, tasks)
     rows = [_entry(kept.of(key), key, tasks, groups) for key in kept.entries]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, -row.accuracy.value, row.name))
@@ -97,7 +97,7 @@ def _entry(runs: Collection, key: Key, tasks: Sequence[str], groups: dict[str, i
 
 
 def _task_result(runs: Collection, task: str) -> TaskResult:
-    of_task = runs.where(lambda run: run.task == task)
+    of_task = runs.of_tasks([task])
     return TaskResult(
         task=task,
         accuracy=_interval(of_task.table(right)),

@@ -42,6 +42,11 @@ class Collection:
         """Those runs alone."""
         return Collection(tuple(filter(wanted, self.runs)), self.conditions, self.left_out)
 
+    def of_tasks(self, tasks: Iterable[str]) -> Collection:
+        """The runs of these tasks."""
+        wanted = frozenset(tasks)
+        return self.where(lambda run: run.task in wanted)
+
     @property
     def entries(self) -> list[tuple[str, str]]:
         """Every model and harness, sorted."""
@@ -63,8 +68,13 @@ class Collection:
         return pd.DataFrame(rows, columns=["task", "item", "cluster", "epoch", "value"])
 
 
-def collect(wheres: Iterable[str], check: LogCheck) -> Collection:
+def collect(wheres: Iterable[str], check: LogCheck, *, comparable: bool = True) -> Collection:
     """Read all logs, leave out those that do not count, and say why.
+
+    Args:
+        wheres: Files, folders and URLs.
+        check: The audit that a log must pass.
+        comparable: Leave out runs whose conditions are not the usual ones of their task.
 
     Raises:
         LogError: a file or folder does not exist, or a folder holds no log.
@@ -82,7 +92,8 @@ def collect(wheres: Iterable[str], check: LogCheck) -> Collection:
             left_out.append(LeftOut(log=log_name(where), reason=_audit_reason(findings)))
             continue
         runs.update({(run.log_id, run.sample, run.epoch): run for run in found})
-    return _comparable(_without_retried(runs.values()), left_out)
+    kept = _without_retried(runs.values())
+    return _comparable(kept, left_out) if comparable else _sorted(kept, {}, left_out)
 
 
 def log_name(where: str) -> str:
@@ -115,10 +126,20 @@ def _comparable(runs: Sequence[RunRecord], left_out: Sequence[LeftOut]) -> Colle
             )
         else:
             kept.append(run)
-    kept.sort(key=lambda run: (run.task, run.entry, run.created, run.log_id, run.sample, run.epoch))
     others = [LeftOut(log=log, reason=reason) for log, reason in odd.items()]
-    every = sorted([*left_out, *others], key=lambda left: (left.log, left.reason))
-    return Collection(tuple(kept), conditions, tuple(every))
+    return _sorted(kept, conditions, [*left_out, *others])
+
+
+def _sorted(
+    runs: Iterable[RunRecord], conditions: Mapping[str, Mapping[str, Any]], left_out: Iterable[LeftOut]
+) -> Collection:
+    """A collection in an order that does not depend on where its logs lie."""
+
+    def place(run: RunRecord) -> tuple[Any, ...]:
+        return run.task, run.entry, run.created, run.log_id, run.sample, run.epoch
+
+    left = sorted(left_out, key=lambda out: (out.log, out.reason))
+    return Collection(tuple(sorted(runs, key=place)), conditions, tuple(left))
 
 
 def _usual_conditions(runs: Sequence[RunRecord], task: str) -> Mapping[str, Any]:

@@ -1,0 +1,89 @@
+"""The verdict as banner, Markdown, JSON and JUnit XML. All say the same: they are made from one object."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hepbench.benchmark.check.gate import Check, Outcome, Verdict
+from hepbench.benchmark.leaderboard.plain import line, markdown_text
+
+_SAYS = {
+    Outcome.PASS: "nothing is worse than the baseline by more than the margin",
+    Outcome.FAIL: "something is worse than the baseline, changed, or missing",
+    Outcome.INCONCLUSIVE: "the runs do not suffice to say",
+    Outcome.REFUSED: "these runs cannot be held against this baseline",
+}
+_COLOURS = {
+    Outcome.PASS: "green",
+    Outcome.FAIL: "red",
+    Outcome.INCONCLUSIVE: "yellow",
+    Outcome.REFUSED: "magenta",
+}
+_MARKS = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.INCONCLUSIVE: "❔", Outcome.REFUSED: "⛔"}
+
+
+def banner(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    return f"{verdict.outcome.name} (exit code {int(verdict.outcome)}): {_SAYS[verdict.outcome]}"
+
+
+def to_terminal(verdict: Verdict) -> RenderableType:
+    """Banner and one line for each check, the gravest first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    for check in _by_gravity(verdict):
+        style = _COLOURS[check.outcome]
+        cells = (line(check.of), line(check.what), line(check.message, 600))
+        table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
+    notes = [Text(f"Note: {line(note)}") for note in verdict.notes]
+    return Group(Text(banner(verdict), style=f"bold {_COLOURS[verdict.outcome]}"), table, *notes)
+
+
+def _by_gravity(verdict: Verdict) -> list[Check]:
+    order = (Outcome.REFUSED, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
+    return sorted(verdict.checks, key=lambda check: order.index(check.outcome))
+
+
+def to_markdown(verdict: Verdict) -> str:
+    """A GitHub step summary."""
+    rows = [
+        f"| {_MARKS[c.outcome]} {c.outcome.name} | {markdown_text(c.of)} | {markdown_text(c.what)} "
+        f"| {markdown_text(c.message, 600)} |"
+        for c in _by_gravity(verdict)
+    ]
+    head = [f"## {_MARKS[verdict.outcome]} hepbench check: {banner(verdict)}", ""]
+    table = ["| outcome | of | check | what was seen |", "| --- | --- | --- | --- |", *rows]
+    notes = ["", *(f"Note: {markdown_text(note)}" for note in verdict.notes)] if verdict.notes else []
+    return "\n".join([*head, *table, *notes]) + "\n"
+
+
+def to_json(verdict: Verdict) -> str:
+    """Everything, for programs."""
+    document = verdict.model_dump(mode="json")
+    for part in (document, *document["checks"]):
+        part["outcome"] = Outcome(part["outcome"]).name
+    return json.dumps({**document, "exit_code": int(verdict.outcome)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_junit(verdict: Verdict) -> str:
+    """JUnit XML: FAIL is a failure; what could not be decided or compared is an error."""
+    failures = sum(check.outcome is Outcome.FAIL for check in verdict.checks)
+    errors = sum(check.outcome in (Outcome.INCONCLUSIVE, Outcome.REFUSED) for check in verdict.checks)
+    counts = {"tests": str(len(verdict.checks)), "failures": str(failures), "errors": str(errors)}
+    root = ET.Element("testsuites", {"name": "hepbench check", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": line(banner(verdict)), **counts})
+    for check in verdict.checks:
+        case = ET.SubElement(suite, "testcase", {"classname": line(check.of), "name": line(check.what)})
+        message = line(check.message, 600)
+        if check.outcome is Outcome.PASS:
+            ET.SubElement(case, "system-out").text = message
+        else:
+            tag = "failure" if check.outcome is Outcome.FAIL else "error"
+            said = {"type": check.outcome.name.lower(), "message": message}
+            ET.SubElement(case, tag, said).text = message
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

@@ -1,0 +1,87 @@
+"""`hepbench check` and `hepbench baseline`: the regression gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hepbench.benchmark.log_options import Logs, one_line_errors
+
+BaselineFile = Annotated[Path, typer.Option("--baseline", help="Written by `hepbench baseline`.")]
+MarginsFile = Annotated[
+    Path | None, typer.Option("--margins", help="TOML file; default: the one in the package.")
+]
+JunitFile = Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the verdict as JSON.")]
+SummaryFile = Annotated[
+    Path | None,
+    typer.Option("--summary", help="Append Markdown to this file.", envvar="GITHUB_STEP_SUMMARY"),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The file.")]
+
+
+def check(
+    logs: Logs,
+    baseline: BaselineFile,
+    margins: MarginsFile = None,
+    junit: JunitFile = None,
+    json: JsonFile = None,
+    summary: SummaryFile = None,
+) -> None:
+    """Hold logs against a baseline.
+
+    Exit code: 0 PASS; 1 FAIL; 2 INCONCLUSIVE, with the number of epochs that would decide; 3 the runs
+    cannot be compared with the baseline, and why; 4 something cannot be read or written.
+    """
+    from rich.console import Console
+
+    from hepbench.benchmark.check import (
+        BaselineError,
+        MarginsError,
+        check_runs,
+        read_baseline,
+        read_margins,
+    )
+    from hepbench.benchmark.check.forms import to_json, to_junit, to_markdown, to_terminal
+    from hepbench.benchmark.check.margins import DEFAULT
+    from hepbench.benchmark.leaderboard import collect
+    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.statistics import ScoreTableError
+    from hepbench.reports.logs import LogError
+
+    with one_line_errors("check", BaselineError, MarginsError, LogError, ScoreTableError, OSError):
+        kept, limits = read_baseline(baseline), read_margins(margins or DEFAULT)
+        verdict = check_runs(kept, collect(logs, audit_check, comparable=False), limits)
+        Console().print(to_terminal(verdict))
+        for path, text in ((junit, to_junit(verdict)), (json, to_json(verdict))):
+            if path is not None:
+                path.write_text(text, encoding="utf-8")
+        if summary is not None:
+            with summary.open("a", encoding="utf-8") as file:
+                file.write(to_markdown(verdict))
+    raise typer.Exit(int(verdict.outcome))
+
+
+def baseline(logs: Logs, output: Output) -> None:
+    """Write a baseline from logs that pass the audit.
+
+    Exit code: 0; 1 if a log does not count, and nothing is written; 4 if something cannot be read or written.
+    """
+    from hepbench.benchmark.check import make_baseline
+    from hepbench.benchmark.check.baseline import to_json
+    from hepbench.benchmark.leaderboard import collect
+    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.leaderboard.plain import line
+    from hepbench.reports.logs import LogError
+
+    with one_line_errors("baseline", LogError, OSError):
+        found = collect(logs, audit_check)
+        for left in found.left_out:
+            typer.echo(f"hepbench baseline: {line(left.log)}: {line(left.reason)}", err=True)
+        if found.left_out or not found.runs:
+            raise typer.Exit(1)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(to_json(make_baseline(found)), encoding="utf-8", newline="\n")
+    typer.echo(f"written: {output} ({len(found.entries)} entries, {len(found.runs)} runs)")

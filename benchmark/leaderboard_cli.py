@@ -1,0 +1,42 @@
+"""`hepbench leaderboard`: one row for each model and harness over the suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hepbench.benchmark.log_options import Logs, one_line_errors
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder for CSV, JSON with its schema, Markdown and HTML."),
+]
+Suite = Annotated[
+    list[str] | None,
+    typer.Option("--task", help="A task that a row must have to be ranked; default: every task in the logs."),
+]
+
+
+def leaderboard(logs: Logs, output: Output = None, task: Suite = None) -> None:
+    """Who is better: one row for each model and harness, from logs that pass the audit.
+
+    Exit code: 0; 1 if no log counts; 4 if something cannot be read or written.
+    """
+    from rich.console import Console
+
+    from hepbench.benchmark.leaderboard import build_leaderboard, collect
+    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.leaderboard.forms import to_terminal, write_files
+    from hepbench.reports.logs import LogError
+    from hepbench.reports.pages import leaderboard_page
+
+    with one_line_errors("leaderboard", LogError, OSError):
+        board = build_leaderboard(collect(logs, audit_check), task or ())
+        Console().print(to_terminal(board))
+        if output is not None:
+            for path in write_files(board, output, leaderboard_page(board)):
+                typer.echo(f"written: {path}")
+    if not board.entries:
+        raise typer.Exit(1)

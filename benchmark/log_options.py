@@ -1,0 +1,27 @@
+"""What the commands that read logs share: their argument, and how they end on a bad one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(metavar="LOGS...", help="Eval logs, folders of them, or URLs such as s3://bucket/logs."),
+]
+
+UNUSABLE = 4
+"""Exit code for what could not be read or written; 1 to 3 are `check`'s verdicts."""
+
+
+@contextmanager
+def one_line_errors(command: str, *kinds: type[Exception], code: int = UNUSABLE) -> Iterator[None]:
+    """Say these errors in one line on stderr, and exit."""
+    try:
+        yield
+    except kinds as e:
+        typer.echo(f"hepbench {command}: {e}", err=True)
+        raise typer.Exit(code) from e
