@@ -183,7 +183,7 @@ _NAMED = {
         _chgnet(
             "chgnet-r2scan",
             "r2scan/chgnet_r2scan_transfer_learning_e15f36s161m23.pth.tar",
-            "CHGNet, transferred to r2SCAN; doi:10.1038/s41524-025-01711-0",
+            "CHGNet, transferred to r2SCAN; doi:10.1038/s41524-025-01796-y",
         ),
     )
 }
