@@ -7,8 +7,8 @@
 3. Where that does not converge, FIRE does it again from the same scanned start.
 
 Measured on seven dioxides with CHGNet: `CellBFGS` took 179 energy evaluations, FIRE 488, and they agree
-within 0.4 meV/atom on six. In the seventh, PbO2 as cotunnite, FIRE's inertia carried it out of the basin that it
-started in. ASE's `CellAwareBFGS` took 161 and threw anatase into a false minimum.
+within 0.4 meV/atom on six. In the seventh, PbO2 as cotunnite, FIRE's inertia carried it out of the basin
+that it started in. ASE's `CellAwareBFGS` took 161 and threw anatase into a false minimum.
 
 Units: eV, Å, GPa where the name says so.
 """
