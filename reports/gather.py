@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import (
-    EvalLog,
-    EvalSample,
-    list_eval_logs,
-    read_eval_log,
-    read_eval_log_sample,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
 from inspect_ai.scorer import Score
+from pydantic import ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS
+from hepbench.harness.protocol.events import Event
+from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
-from hepbench.reports.logs import LogError
+from hepbench.reports.opening import LogError, open_log
 from hepbench.reports.records import Item, RunRecord
 
 HEADLINE = "heldout_accuracy"
-_HEAVY = {"messages", "events", "attachments", "timelines", "store"}
 _ENDED = ("success", "error")
 _LIMITS = ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit", "turn_limit")
 
@@ -60,32 +56,56 @@ def _logs_in(where: str) -> list[str]:
     return names
 
 
+@dataclass(frozen=True)
+class DetailedRun:
+    """A run with the events of its registry and its sample's metadata: what a page shows of it."""
+
+    record: RunRecord
+    events: tuple[Event, ...]
+    metadata: Mapping[str, Any]
+
+
 def run_records(where: str) -> list[RunRecord]:
     """The runs of one log.
 
     Raises:
         LogError: it cannot be read, is not finished, or is not of a task with held-out compounds.
     """
+    header, samples = _read(where)
+    return [_record(where, header, sample) for sample in samples]
+
+
+def detailed_runs(where: str) -> list[DetailedRun]:
+    """The runs of one log with their events.
+
+    Raises:
+        LogError: as for `run_records`, or an event does not fit its schema.
+    """
+    header, samples = _read(where)
     try:
-        header = read_eval_log(where, header_only=True)
-        samples = list(_samples(where, header))
-    except Exception as e:  # a damaged file raises whatever its zip, JSON or schema reader raises
-        raise LogError(f"cannot be read ({type(e).__name__}: {shorten(clean(str(e)), 120)})") from e
+        return [
+            DetailedRun(
+                _record(where, header, sample),
+                tuple(sample.store_as(RegistryStore).run.events),
+                sample.metadata,
+            )
+            for sample in samples
+        ]
+    except ValidationError as e:
+        raise LogError(f"its record of events cannot be read: {shorten(clean(str(e)), 120)}") from e
+
+
+def _read(where: str) -> tuple[EvalLog, list[EvalSample]]:
+    with open_log(where) as log:
+        header = log.header
+        samples = [logged.light for logged in log.samples()]
     if header.status not in _ENDED:
         raise LogError(f"the run is not finished: its status is {header.status!r}")
     if any("heldout" not in sample.metadata for sample in samples):
         raise LogError(f"not a task with held-out compounds: {shorten(clean(header.eval.task), 80)}")
     if not samples:
         raise LogError("no sample in it")
-    return [_record(where, header, sample) for sample in samples]
-
-
-def _samples(where: str, header: EvalLog) -> Iterator[EvalSample]:
-    if header.samples is not None:  # a JSON log is read as a whole
-        yield from header.samples
-        return
-    for summary in read_eval_log_sample_summaries(where):
-        yield read_eval_log_sample(where, summary.id, summary.epoch, exclude_fields=_HEAVY)
+    return header, samples
 
 
 def _record(where: str, header: EvalLog, sample: EvalSample) -> RunRecord:

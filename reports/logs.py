@@ -5,28 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-from inspect_ai.log import (
-    EvalLog,
-    EvalSample,
-    list_eval_logs,
-    read_eval_log,
-    read_eval_log_sample,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
 
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryStore
-from hepbench.harness.text import clean, shorten
+from hepbench.reports.opening import LogError, local_path, open_log, shown
 
-_HEAVY = {"messages", "events", "attachments", "timelines"}
-"""What a score table does not need of a sample."""
-
-
-class LogError(Exception):
-    """A log that is not there or cannot be read; the message says which and why in one line."""
+__all__ = ["LogError", "LoggedRun", "RunLog", "newest_log", "read_log"]
 
 
 @dataclass(frozen=True)
@@ -66,15 +52,15 @@ def newest_log(where: str) -> str:
         LogError: there is nothing of that name, or no log in the folder.
     """
     if not _is_remote(where) and not Path(where).exists():
-        raise LogError(f"There is no log or folder {_shown(where)}. Run a task first, or name a log.")
+        raise LogError(f"There is no log or folder {shown(where)}. Run a task first, or name a log.")
     if where.endswith((".eval", ".json")) and not Path(where).is_dir():
         return where
     if Path(where).is_file():
-        raise LogError(f"{_shown(where)} is not an eval log: its name ends neither in .eval nor in .json.")
+        raise LogError(f"{shown(where)} is not an eval log: its name ends neither in .eval nor in .json.")
     found = list_eval_logs(where, descending=True)
     if not found:
-        raise LogError(f"There is no eval log in {_shown(where)}.")
-    return _local(found[0].name)
+        raise LogError(f"There is no eval log in {shown(where)}.")
+    return relative_path(found[0].name)
 
 
 def read_log(where: str) -> RunLog:
@@ -83,16 +69,13 @@ def read_log(where: str) -> RunLog:
     Raises:
         LogError: it cannot be read as an eval log.
     """
-    try:
-        header = read_eval_log(where, header_only=True)
-        summaries = read_eval_log_sample_summaries(where)
-        samples = [read_eval_log_sample(where, s.id, s.epoch, exclude_fields=_HEAVY) for s in summaries]
-        runs = [LoggedRun(s, s.store_as(RegistryStore).state()) for s in samples]
-    except Exception as e:  # a damaged file raises whatever its zip, zstd, JSON or schema reader raises
-        reason = shorten(" ".join(clean(str(e)).split()), 200)
-        raise LogError(
-            f"{_shown(where)} cannot be read as an eval log ({type(e).__name__}: {reason})."
-        ) from e
+    with open_log(where) as log:
+        samples = [logged.light for logged in log.samples()]
+        try:
+            runs = [LoggedRun(s, s.store_as(RegistryStore).state()) for s in samples]
+        except (ValueError, KeyError, TypeError) as e:
+            raise LogError(f"{shown(where)} has a record that cannot be read ({type(e).__name__}).") from e
+        header = log.header
     return RunLog(where, header, tuple(runs))
 
 
@@ -100,13 +83,9 @@ def _is_remote(where: str) -> bool:
     return "://" in where and not where.startswith("file://")
 
 
-def _local(name: str) -> str:
+def relative_path(name: str) -> str:
     """A `file://` URL as a path, below the working folder where it is; other URLs as they are."""
     if not name.startswith("file://"):
         return name
-    path = Path(url2pathname(urlsplit(name).path))
+    path = Path(local_path(name))
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def _shown(where: str) -> str:
-    return shorten(clean(where), 200)

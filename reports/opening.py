@@ -1,0 +1,247 @@
+"""Eval logs opened safely: whatever is in the file, the answer is a log or one line, in bounded memory.
+
+Every command that reads logs comes through here. Samples are read one at a time. Their transcripts stay raw:
+Inspect expands each model call to the whole conversation before it, which for a long run takes minutes and
+gigabytes, while what an audit or a report asks of a transcript is the tool calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, Self
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from inspect_ai._util.file import file as open_anywhere  # local paths and every URL that Inspect takes
+from inspect_ai.log import EvalLog, EvalSample
+
+from hepbench.harness.text import clean, shorten
+from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse, too_large
+
+_HEADER, _START, _REDUCTIONS = "header.json", "_journal/start.json", "reductions.json"
+_SAMPLES = "samples/"
+_ATTACHMENT = "attachment://"
+_TRANSCRIPT = ("events", "attachments", "events_data", "timelines")
+
+
+class LogError(Exception):
+    """A log that is not there or cannot be read; the message says which and why in one line."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool call as the transcript has it.
+
+    Attributes:
+        function: Name of the tool.
+        arguments: What the model asked for.
+        answer: Text that the model was given; None if the call never came back.
+        error: The tool's refusal or failure instead of an answer.
+        kind: Inspect's type of the error, such as "parsing"; empty without one.
+    """
+
+    function: str
+    arguments: Mapping[str, Any]
+    answer: str | None
+    error: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class LoggedSample:
+    """A sample as it stands in the log.
+
+    Attributes:
+        where: The log.
+        raw: The whole of it as JSON.
+    """
+
+    where: str
+    raw: Mapping[str, Any] = field(repr=False)
+
+    @cached_property
+    def light(self) -> EvalSample:
+        """Inspect's object, without conversation and transcript.
+
+        Raises:
+            LogError: it does not fit Inspect's schema.
+        """
+        return self._validated([])
+
+    @cached_property
+    def sample(self) -> EvalSample:
+        """Inspect's object, without the transcript's events.
+
+        Raises:
+            LogError: it does not fit Inspect's schema.
+        """
+        return self._validated([self._resolved(message) for message in self.raw.get("messages") or []])
+
+    def _validated(self, messages: list[Any]) -> EvalSample:
+        kept = {k: v for k, v in self.raw.items() if k not in _TRANSCRIPT}
+        with _one_line(self.where):
+            return EvalSample.model_validate({**kept, "messages": messages})
+
+    def transcript(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
+        """The transcript's events of these kinds, raw but for attachments, in order."""
+        for event in self.raw.get("events") or []:
+            if event.get("event") in kinds:
+                yield self._resolved(event)
+
+    def tool_calls(self) -> list[ToolCall]:
+        """The tool calls of the transcript, in order."""
+        return [_tool_call(event) for event in self.transcript("tool")]
+
+    def _resolved(self, value: Any) -> Any:
+        """With attachments put back where Inspect took them out."""
+        if isinstance(value, str):
+            if value.startswith(_ATTACHMENT):
+                return (self.raw.get("attachments") or {}).get(value.removeprefix(_ATTACHMENT), value)
+            return value
+        if isinstance(value, list):
+            return [self._resolved(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._resolved(item) for key, item in value.items()}
+        return value
+
+
+@dataclass(frozen=True)
+class OpenLog:
+    """A log that could be opened; a context manager that closes its file.
+
+    Attributes:
+        where: Path or URL.
+        header: Everything but the samples.
+    """
+
+    where: str
+    header: EvalLog
+    _file: IO[bytes]
+    _archive: Archive | None = None
+    _raw: tuple[Mapping[str, Any], ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._file.close()
+
+    def samples(self) -> Iterator[LoggedSample]:
+        """The samples that were finished, one at a time, by id and epoch.
+
+        Raises:
+            LogError: one of them cannot be read.
+        """
+        with _one_line(self.where):
+            for raw in self._raw_samples():
+                yield LoggedSample(self.where, raw)
+
+    def _raw_samples(self) -> Iterator[Mapping[str, Any]]:
+        if self._archive is None:
+            yield from self._raw
+            return
+        names = [n for n in self._archive.members if n.startswith(_SAMPLES) and n.endswith(".json")]
+        for name in sorted(names, key=_by_id_and_epoch):
+            yield _object(self._archive.json(name), name)
+
+
+def open_log(where: str) -> OpenLog:
+    """Open a log, `.eval` or `.json`.
+
+    Raises:
+        LogError: it is not there, is no eval log, is damaged, or unpacks to more than is read.
+    """
+    with _one_line(where), ExitStack() as stack:
+        file = stack.enter_context(_file(where))
+        opened = (_from_json if where.endswith(".json") else _from_archive)(where, file)
+        stack.pop_all()
+        return opened
+
+
+def shown(where: str) -> str:
+    """A log's name for a message."""
+    return shorten(" ".join(clean(where).split()), 200)
+
+
+def _from_archive(where: str, file: IO[bytes]) -> OpenLog:
+    archive = Archive.open(file)
+    if _HEADER in archive.members:
+        raw = _object(archive.json(_HEADER), _HEADER)
+    else:  # the run was killed, or is still going on
+        raw = {"status": "started", **_object(archive.json(_START), _START)}
+    if _REDUCTIONS in archive.members and raw.get("results"):
+        raw = {**raw, "reductions": archive.json(_REDUCTIONS)}
+    header = EvalLog.model_validate(raw)
+    header.location = where
+    return OpenLog(where, header, file, _archive=archive)
+
+
+def _from_json(where: str, file: IO[bytes]) -> OpenLog:
+    text = file.read(member_limit() + 1)
+    if len(text) > member_limit():
+        raise ArchiveError(too_large("the log", member_limit()))
+    raw = _object(parse(text, "the log"), "the log")
+    samples = tuple(_object(sample, "a sample") for sample in raw.pop("samples", None) or ())
+    header = EvalLog.model_validate(raw)
+    header.location = where
+    return OpenLog(where, header, file, _raw=samples)
+
+
+def _file(where: str) -> Any:
+    if "://" in where and not where.startswith("file://"):
+        return open_anywhere(where, "rb")
+    return Path(local_path(where)).open("rb")
+
+
+def local_path(where: str) -> str:
+    """A `file://` URL as a path; anything else as it is."""
+    return url2pathname(urlsplit(where).path) if where.startswith("file://") else where
+
+
+@contextmanager
+def _one_line(where: str) -> Iterator[None]:
+    """Turn whatever a damaged or hostile file raises into one line with the log's name."""
+    try:
+        yield
+    except (LogError, GeneratorExit):
+        raise
+    except FileNotFoundError as e:
+        raise LogError(f"There is no log {shown(where)}.") from e
+    except Exception as e:  # zip, zstd, JSON, schema, file system, network: all are the file's fault
+        reason = shorten(" ".join(clean(str(e)).split()), 200)
+        kind = "" if isinstance(e, ArchiveError) else f"{type(e).__name__}: "
+        raise LogError(f"{shown(where)} cannot be read as an eval log ({kind}{reason}).") from e
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ArchiveError(f"{name} is not a JSON object")
+    return value
+
+
+def _by_id_and_epoch(name: str) -> tuple[str, int]:
+    stem, _, epoch = name.removesuffix(".json").rpartition("_epoch_")
+    return stem, int(epoch) if epoch.isdecimal() else 0
+
+
+def _tool_call(event: Mapping[str, Any]) -> ToolCall:
+    error = event.get("error") or {}
+    answered = event.get("completed") is not None or bool(error)
+    return ToolCall(
+        function=str(event.get("function")),
+        arguments=event.get("arguments") or {},
+        answer=_text(event.get("result")) if answered and not error else None,
+        error=str(error.get("message", "")),
+        kind=str(error.get("type", "")),
+    )
+
+
+def _text(result: Any) -> str:
+    if isinstance(result, list):
+        return "\n".join(str(part.get("text", "")) for part in result if isinstance(part, dict))
+    return result if isinstance(result, str) else json.dumps(result)
