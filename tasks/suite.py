@@ -8,6 +8,7 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample
+from inspect_ai.model import GenerateConfig
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 import hepbench
@@ -20,6 +21,10 @@ from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers
 from hepbench.tasks import families
 from hepbench.tasks.parameters import RunParameters, parameters
+
+MAX_RETRIES = 10
+"""Retries of one generation, about an hour in all, unless `--max-retries` says otherwise: Inspect's own
+default is to try a server that is down for ever."""
 
 
 def family_task(family_id: str, given: dict[str, Any]) -> Task:
@@ -36,6 +41,7 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
         setup=open_laboratory(family, reference, asked),
         solver=harness_solver(asked.harness, asked.turn_limit, asked.token_limit, asked.context_limit),
         scorer=suite_scorers(),
+        config=GenerateConfig(max_retries=MAX_RETRIES),
         headline_metric="heldout_accuracy",
         score_on_error=True,  # an errored sample is wrong, not absent
         version=family.version,

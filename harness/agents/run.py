@@ -15,7 +15,7 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.solver import TaskState
-from inspect_ai.tool import Tool, ToolDef
+from inspect_ai.tool import ContentText, Tool, ToolDef
 from inspect_ai.util import Limit, apply_limits, token_limit, turn_limit
 
 from hepbench.harness.agents.prompts import prompt
@@ -113,7 +113,7 @@ async def generate_turn(state: TaskState, tools: Sequence[AnyTool], window: Wind
         record_unparsed(state.output.message, answers.messages)
         if answers.output is not None:
             state.output = answers.output
-    elif state.output.stop_reason != "stop" or not state.output.completion.strip():
+    else:
         _show_empty_hands(state.output)
     window.make_room(state.messages, state.output)
     return state.output
@@ -129,11 +129,14 @@ async def _generate(state: TaskState, tools: Sequence[AnyTool], window: Window) 
 
 
 def _show_empty_hands(output: ModelOutput) -> None:
-    """Say in the log why a turn brought nothing: a refusal, a cut, an empty answer."""
-    said = "an empty answer" if not output.completion.strip() else "text only"
-    transcript().info(
-        f"The model called no tool: {said}, stop reason {output.stop_reason!r}.", source="hepbench turn"
-    )
+    """Say in the log why a turn without a tool call brought nothing but text, unless text is all it is."""
+    content = output.message.content
+    refused = isinstance(content, list) and any(isinstance(c, ContentText) and c.refusal for c in content)
+    said = "an empty answer" if not output.completion.strip() else "a refusal" if refused else "text"
+    if said != "text" or output.stop_reason != "stop":
+        transcript().info(
+            f"The model called no tool: {said}, stop reason {output.stop_reason!r}.", source="hepbench turn"
+        )
 
 
 def begin(state: TaskState, harness: str) -> Registry:
