@@ -1,0 +1,38 @@
+"use strict";
+/* What all figures share: where their data lie, how they are drawn anew, colours and tips. */
+const Figures = (() => {
+  const source = document.getElementById("figure-data");
+  const data = source ? JSON.parse(source.textContent) : {};
+  const drawn = [];
+
+  function draw(name, make) {
+    const place = document.querySelector(`[data-figure="${name}"]`);
+    if (!place || !data[name]) return;
+    let width = 0;
+    const render = () => {
+      const plot = make(data[name], Math.max(280, Math.floor(width)));
+      plot.removeAttribute("class");
+      plot.setAttribute("role", "group");
+      plot.setAttribute("aria-label", place.dataset.label);
+      for (const group of plot.querySelectorAll("g[aria-label], g[aria-description]")) {
+        group.removeAttribute("aria-label");
+        group.removeAttribute("aria-description");
+      }
+      place.replaceChildren(plot);
+    };
+    new ResizeObserver(() => {
+      if (place.clientWidth && Math.abs(place.clientWidth - width) > 1) { width = place.clientWidth; render(); }
+    }).observe(place);
+    drawn.push({ render, ready: () => width > 0 });
+  }
+
+  const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+  const percent = (x) => `${Math.round(100 * x)} %`;
+  const tip = (options = {}) => ({
+    fill: "var(--card)", stroke: "var(--line)", textPadding: 9, lineWidth: 26, fontSize: 12.5, ...options,
+  });
+  const style = { fontSize: "12.5px", background: "transparent", overflow: "visible" };
+  const colour = (name) => `var(--${name})`;
+  const series = (names) => ({ domain: names, range: names.map((_, i) => `var(--c${i % 14})`) });
+  return { data, draw, short, percent, tip, style, colour, series };
+})();

@@ -1,0 +1,112 @@
+"""A run as a page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from hepbench.harness.steps import CATEGORIES
+from hepbench.reports.figures.run import run_figures
+from hepbench.reports.figures.structures import phase_structures
+from hepbench.reports.pages.board_page import FLAGS, SERIES, series_marks
+from hepbench.reports.pages.environment import environment, number, percent
+from hepbench.reports.pages.run_data import RunData
+from hepbench.reports.records import CONDITIONS, RunRecord, entry_name
+
+SCRIPTS = ("site.js", "figures.js", "run.js", "structure.js")
+
+Mixes = Mapping[str, Mapping[str, float]]
+"""Name of a harness → its mean step mix."""
+
+
+def run_page(data: RunData, beside: Mixes, parts: Mapping[str, Any], *, log: str, doubt: str = "") -> str:
+    """The page.
+
+    Args:
+        data: The run.
+        beside: Step mixes of the other harnesses with the same model and task.
+        parts: Styles, scripts and policy, from `environment`.
+        log: Name of the log.
+        doubt: Why the log does not count; empty if it does.
+    """
+    record = data.run.record
+    figures = run_figures(data, beside)
+    mixes: Mixes = {"this run": {c: record.scores.get(f"step_{c}", 0.0) for c in CATEGORIES}, **beside}
+    about = {"task": record.task, **record.conditions}
+    types = Counter(event.type for event in data.events)
+    return (
+        environment()
+        .get_template("run.html.j2")
+        .render(
+            title=f"{record.task}: {entry_name(record.entry)}",
+            name=entry_name(record.entry),
+            home="../index.html",
+            run=data,
+            figures=figures,
+            flag=FLAGS[record.kind],
+            ended=ending(data),
+            tiles=tiles(record),
+            beside=beside,
+            shares=mixes,
+            structures=phase_structures(about, data.labels),
+            step_marks=series_marks(SERIES),
+            label_marks=series_marks(len(data.labels)),
+            event_types=sorted(types.items()),
+            conditions=[(title, _shown(record.conditions.get(key))) for key, title in CONDITIONS.items()],
+            log=log,
+            doubt=doubt,
+            **parts,
+        )
+    )
+
+
+def ending(data: RunData) -> str:
+    """How the run ended, in words."""
+    if data.run.record.limit:
+        return f"ended by the sample's {data.run.record.limit} limit"
+    return data.state.ended or "no end on record"
+
+
+def tiles(record: RunRecord) -> list[dict[str, str]]:
+    """The numbers at the top of the page; what was not scored is left out."""
+    right = sum(item.right for item in record.items)
+    scores = record.scores
+    found = [
+        {
+            "what": "held-out accuracy",
+            "value": percent(right / len(record.items)) if record.items else "–",
+            "more": f"{right} of {len(record.items)}; {_parts(record)}",
+        }
+    ]
+    plans = (
+        ("hypotheses", "hypothesis_count", 0, "tested_count", "tested"),
+        ("generations", "generation_depth", 0, "strict_generation_depth", "without inspired by"),
+        ("belief flips", "belief_flips", 0, "final_rule_belief", "P(H) of the final rule"),
+        ("regret, meV/atom", "heldout_regret", 1, "brier", "Brier score"),
+        ("laboratory calls", "lab_calls", 0, "model_calls", "model calls"),
+    )
+    for what, name, digits, second, second_what in plans:
+        if name in scores:
+            more = f"{scores[second]:.3g} {second_what}" if second in scores else ""
+            found.append({"what": what, "value": number(scores[name], digits), "more": more})
+    if "resolution_rate" in scores:
+        refused = f"{percent(scores['refusal_rate'])} refused" if "refusal_rate" in scores else ""
+        found.insert(2, {"what": "resolved", "value": percent(scores["resolution_rate"]), "more": refused})
+    return found
+
+
+def _parts(record: RunRecord) -> str:
+    shares = []
+    for part in ("interpolation", "extrapolation"):
+        items = [item.right for item in record.items if item.part == part]
+        if items:
+            shares.append(f"{part} {percent(sum(items) / len(items))}")
+    return ", ".join(shares)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

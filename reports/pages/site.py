@@ -1,0 +1,82 @@
+"""The site as files."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from hepbench.harness.steps import CATEGORIES
+from hepbench.reports.board import Leaderboard
+from hepbench.reports.gather import DetailedRun
+from hepbench.reports.pages import board_page, run_page
+from hepbench.reports.pages.environment import ASSETS, STYLE, VENDOR, beside
+from hepbench.reports.pages.run_data import run_data
+from hepbench.reports.pages.run_page import Mixes
+from hepbench.reports.records import RunRecord
+
+_ASSETS = (STYLE, *VENDOR, "vendor/d3.LICENSE", "vendor/plot.LICENSE", *board_page.SCRIPTS, *run_page.SCRIPTS)
+
+
+def write_site(
+    folder: Path, board: Leaderboard, runs: Sequence[DetailedRun], doubts: Mapping[str, str] | None = None
+) -> Path:
+    """Write the site; the same logs give the same files.
+
+    Args:
+        folder: Made if it is not there; files of a former site are replaced.
+        board: The leaderboard.
+        runs: The runs that get a page.
+        doubts: Id of a log → why it does not count.
+
+    Returns:
+        The page to open.
+
+    Raises:
+        OSError: a file cannot be written.
+        ValueError: a run's events do not fit together.
+    """
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    (folder / "assets").mkdir(exist_ok=True)
+    for name in dict.fromkeys(_ASSETS):
+        shutil.copyfile(ASSETS / name, folder / "assets" / Path(name).name)
+    links = []
+    records = [run.record for run in runs]
+    for run in runs:
+        data = run_data(run)
+        name = f"runs/{page_name(run.record)}"
+        parts = beside("../assets/", run_page.SCRIPTS)
+        log = PurePosixPath(run.record.where.replace("\\", "/")).name
+        doubt = (doubts or {}).get(run.record.log_id, "")
+        page = run_page.run_page(data, other_harnesses(run.record, records), parts, log=log, doubt=doubt)
+        _write(folder / name, page)
+        links.append(board_page.RunLink(run.record, name, run_page.ending(data), doubt))
+    parts = beside("assets/", board_page.SCRIPTS)
+    index = folder / "index.html"
+    _write(index, board_page.board_page(board, links, parts, home="index.html"))
+    return index
+
+
+def page_name(record: RunRecord) -> str:
+    """A file name that says what the run is, and is its own."""
+    words = (record.task.rpartition("/")[2], record.model, record.harness, record.sample)
+    slugs = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-.")[:40] for word in words]
+    name = "_".join(dict.fromkeys(slug for slug in slugs if slug))
+    own = re.sub(r"[^A-Za-z0-9]", "", record.log_id)[:22]
+    return f"{name}_{record.epoch}_{own}.html"
+
+
+def other_harnesses(record: RunRecord, records: Sequence[RunRecord]) -> Mixes:
+    """Mean step mix of every other harness with the same model and task."""
+    found: dict[str, dict[str, float]] = {}
+    for harness in sorted({r.harness for r in records} - {record.harness}):
+        same = [r for r in records if (r.harness, r.model, r.task) == (harness, record.model, record.task)]
+        mixes = [r.scores for r in same if any(f"step_{c}" in r.scores for c in CATEGORIES)]
+        if mixes:
+            found[harness] = {c: sum(m.get(f"step_{c}", 0.0) for m in mixes) / len(mixes) for c in CATEGORIES}
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
