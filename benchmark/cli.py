@@ -13,6 +13,7 @@ class Commands(DeferredGroup):
     """Every command: name → (module and attribute below `hepbench.benchmark`, one line of help)."""
 
     table: ClassVar = {
+        "sweep": ("sweep_cli:sweep", "Run tasks × harnesses × models as one resumable eval set."),
         "scores": ("scores_cli:scores", "Show the scores of a log, or of a folder's newest log."),
         "leaderboard": ("leaderboard_cli:leaderboard", "Who is better: one row for each model and harness."),
         "compare": ("compare_cli:compare", "Two models, harnesses or log folders, paired by compound."),

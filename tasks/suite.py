@@ -54,7 +54,9 @@ def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
     try:
         family = families.load(family_id)
         return family, ReferenceSet.load(families.reference_path(family_id, potential))
-    except (FamilyError, ReferenceError) as e:
+    except FamilyError as e:
+        raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
+    except ReferenceError as e:
         raise PrerequisiteError(
             f"hepbench/{family_id}: {e}. A set for another potential is made by "
             f"`hepbench reference build {family_id} --potential {potential}`."

@@ -1,0 +1,76 @@
+"""Tasks × harnesses × models as one Inspect eval set: the runs that a leaderboard is made of.
+
+`inspect eval-set` gives one harness to all its tasks. A leaderboard wants every harness, and the floors
+once, without a model; as one set they share a folder, a resume and an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspect_ai import Task, eval_set
+from inspect_ai.log import EvalLog
+from inspect_ai.model import get_model
+
+from hepbench.harness.agents.harnesses import FLOORS, HARNESSES, HarnessName
+from hepbench.tasks.a2bbo6 import a2bbo6
+from hepbench.tasks.ao2 import ao2
+from hepbench.tasks.families import FAMILY_IDS
+from hepbench.tasks.family import family
+from hepbench.tasks.mx import mx
+
+NO_MODEL = "none/none"
+AGENTS: tuple[HarnessName, ...] = tuple(name for name in HARNESSES if name not in FLOORS)
+"""The harnesses that ask a model."""
+
+_TASKS = {"ao2": ao2, "a2bbo6": a2bbo6, "mx": mx}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is to be run.
+
+    Attributes:
+        models: As Inspect names them.
+        tasks: Ids of families, or folders of your own ones.
+        harnesses: Harnesses that ask a model, floors, or both; a floor is run once a task.
+        arguments: Parameters of the tasks, the same for all, such as {"lab_budget": 100}.
+    """
+
+    models: Sequence[str]
+    tasks: Sequence[str] = FAMILY_IDS
+    harnesses: Sequence[HarnessName] = HARNESSES
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Task]:
+        """Every run as a task with a model of its own.
+
+        Raises:
+            PrerequisiteError: a parameter is wrong, or a family or its reference set cannot be used.
+        """
+        for name in self.tasks:
+            for harness in self.harnesses:
+                for model in [NO_MODEL] if harness in FLOORS else self.models:
+                    yield self._run(name, harness, model)
+
+    def _run(self, name: str, harness: HarnessName, model: str) -> Task:
+        given = {**self.arguments, "harness": harness}
+        task: Task = _TASKS[name](**given) if name in _TASKS else family(family=name, **given)
+        task.model = get_model(model)
+        return task
+
+
+def run_sweep(sweep: Sweep, log_dir: str, **options: Any) -> tuple[bool, list[EvalLog]]:
+    """Run what is not there yet.
+
+    Args:
+        sweep: What is to be run.
+        log_dir: The set's folder. Run again with the same sweep, it does only what is missing or failed.
+        **options: Of `inspect_ai.eval_set`, such as `epochs`, `max_tasks` or `model_cost_config`.
+
+    Returns:
+        Whether every run succeeded, and their logs.
+    """
+    return eval_set(list(sweep), log_dir=log_dir, **options)
