@@ -20,6 +20,9 @@ class Commands(DeferredGroup):
         "check": ("check_cli:check", "Hold logs against a baseline: did we break something?"),
         "baseline": ("check_cli:baseline", "Write a baseline from logs."),
         "report": ("report_cli:report", "A static site: the leaderboard, and a page for each run."),
+        "audit": ("audit_cli:audit", "Check every run of logs from its record: is it what it says?"),
+        "hypotheses": ("hypotheses_cli:hypotheses", "A run's hypotheses: how they came, fared and ended."),
+        "journal": ("journal_cli:app", "Read a run's durable journal, or compare it with the log."),
         "reference": ("reference_cli:app", "Build, verify and show the reference sets."),
     }
 

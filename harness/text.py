@@ -11,6 +11,11 @@ from typing import Any
 MAX_SHOWN = 300
 """Characters of a string that are kept where a refused call's arguments are recorded."""
 
+CLEANED = "… (cleaned)"
+"""What follows a text in such a record whose control characters or outer spaces were taken away."""
+
+_DEEP, _HUGE = "…", "an integer beyond 64 bits"
+_STAND_INS = frozenset({_DEEP, _HUGE})
 _MAX_ITEMS = 40
 _MAX_DEPTH = 6
 _MAX_INT = 2**63
@@ -53,19 +58,29 @@ def bounded(value: object, depth: int = 0) -> Any:
     if isinstance(value, int | float):
         return _bounded_number(value)
     if depth >= _MAX_DEPTH:
-        return "…"
+        return _DEEP
     if isinstance(value, Mapping):
         items = list(value.items())[:_MAX_ITEMS]
         return {clean(str(k)[:80]): bounded(v, depth + 1) for k, v in items}
     if isinstance(value, list | tuple):
         return [bounded(v, depth + 1) for v in value[:_MAX_ITEMS]]
     text = str(value)
-    return shorten(text if len(text) > MAX_SHOWN else clean(text))
+    kept = shorten(text if len(text) > MAX_SHOWN else clean(text))
+    return kept if kept == text or len(text) > MAX_SHOWN else kept + CLEANED
+
+
+def is_whole(value: object) -> bool:
+    """Whether `bounded` kept a value as it was."""
+    if isinstance(value, str):
+        return len(value) < MAX_SHOWN and not value.endswith(CLEANED) and value not in _STAND_INS
+    if isinstance(value, dict):
+        return len(value) < _MAX_ITEMS and all(map(is_whole, value.values()))
+    return not isinstance(value, list) or (len(value) < _MAX_ITEMS and all(map(is_whole, value)))
 
 
 def _bounded_number(value: float) -> float | str:
     if isinstance(value, int):
-        return value if abs(value) < _MAX_INT else "an integer beyond 64 bits"
+        return value if abs(value) < _MAX_INT else _HUGE
     return value if math.isfinite(value) else str(value)  # JSON has no NaN and no infinities
 
 

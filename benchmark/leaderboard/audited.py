@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hepbench.reports.audit.audit import audit
+
 
 def audit_check(where: str) -> Sequence[str]:
-    """The findings of the audit of one log; none for a clean one."""
-    del where
-    return ()
+    """The findings of the audit of one log; none for a clean one.
+
+    Raises:
+        LogError: it cannot be read.
+    """
+    return [str(finding) for finding in audit(where).findings]

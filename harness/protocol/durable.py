@@ -72,12 +72,17 @@ def _place(mode: str) -> Path:
     active = sample_active()
     if active is None:
         raise JournalError("the journal has no place: no sample is running")
-    folder = Path(mode) if mode not in (AUTO, REQUIRE) else _beside(active.log_location)
-    sample = re.sub(r"[^\w.-]+", "_", str(active.sample.id))[:80] or "sample"
-    return folder / f"{sample}_epoch_{active.epoch}_{uuid4().hex[:8]}.jsonl"
+    folder = Path(mode) if mode not in (AUTO, REQUIRE) else journals_beside(active.log_location)
+    return folder / f"{journal_stem(active.sample.id, active.epoch)}_{uuid4().hex[:8]}.jsonl"
 
 
-def _beside(log: str) -> Path:
+def journal_stem(sample: object, epoch: int) -> str:
+    """How the names of a sample's journals begin; each attempt at the sample adds its own end."""
+    safe = re.sub(r"[^\w.-]+", "_", str(sample))[:80] or "sample"
+    return f"{safe}_epoch_{epoch}"
+
+
+def journals_beside(log: str) -> Path:
     """The folder of a log's journals.
 
     Raises:

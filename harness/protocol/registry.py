@@ -22,7 +22,7 @@ from hepbench.harness.protocol.commands import Audit
 from hepbench.harness.protocol.gates import Refusal
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.state import Evidence, Hypothesis, RunState, fold
-from hepbench.harness.text import bounded
+from hepbench.harness.text import bounded, clean, shorten
 
 Clock = Callable[[], datetime]
 Sink = Callable[[Sequence[ev.Event]], None]
@@ -235,7 +235,7 @@ class Registry:
         """Put on record a refusal from outside the gates: a sealed compound, a call that did not parse."""
         if self.state.started and self.state.ended is None:
             refused = ev.OperationRefused(
-                operation=operation, arguments=bounded(arguments), gate=gate, reason=bounded(reason)
+                operation=operation, arguments=bounded(arguments), gate=gate, reason=shorten(clean(reason))
             )
             self._append([refused])
 

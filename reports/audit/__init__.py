@@ -1,0 +1,1 @@
+"""The audit of a log: nobody has to believe a run, it can be checked."""

@@ -1,0 +1,99 @@
+"""What an audit looks at: a run's events, with the logged sample around them where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inspect_ai.log import EvalLog
+from pydantic import ValidationError
+
+from hepbench.harness.protocol.events import Event
+from hepbench.reports.opening import LoggedSample
+
+STORE_KEY = "RegistryStore:run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that cannot be as it stands.
+
+    Attributes:
+        check: Which check found it.
+        text: One line: what is wrong.
+        event: Sequence number of the event it shows in; None where no event is at fault.
+        sample: Id and epoch of the sample, such as "ao2/1"; empty for the log itself.
+    """
+
+    check: str
+    text: str
+    event: int | None = None
+    sample: str = ""
+
+    def __str__(self) -> str:
+        where = [self.sample] if self.sample else []
+        where += [f"event {self.event}"] if self.event is not None else []
+        return f"{', '.join(where)}: {self.text}" if where else self.text
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One run.
+
+    Attributes:
+        events: Its record.
+        unreadable: Finding for each event that is none.
+        logged: The sample; None for a journal alone.
+        header: The log without its samples; None for a journal alone.
+    """
+
+    events: list[Event]
+    unreadable: tuple[Finding, ...] = ()
+    logged: LoggedSample | None = None
+    header: EvalLog | None = None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the run says it is about."""
+        started = self.events[0].payload if self.events else {}
+        about = started.get("about")
+        return about if isinstance(about, dict) else {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The sample's metadata; empty for a journal alone."""
+        return (self.logged.raw.get("metadata") or {}) if self.logged else {}
+
+    @property
+    def name(self) -> str:
+        """Id and epoch."""
+        raw = self.logged.raw if self.logged else {}
+        return f"{raw.get('id')}/{raw.get('epoch')}" if raw else ""
+
+
+def subject_of(header: EvalLog, logged: LoggedSample) -> Subject:
+    """The run of a logged sample. An event that does not fit the schema is left out, and found."""
+    store = logged.raw.get("store") or {}
+    record = store.get(STORE_KEY) or {}
+    raw = record.get("events") if isinstance(record, dict) else None
+    events, unreadable = _events(raw if isinstance(raw, list) else [])
+    return Subject(events, tuple(unreadable), logged, header)
+
+
+def _events(raw: Iterable[Any]) -> tuple[list[Event], list[Finding]]:
+    events: list[Event] = []
+    unreadable: list[Finding] = []
+    for position, item in enumerate(raw, start=1):
+        try:
+            events.append(Event.model_validate(item))
+        except ValidationError as e:
+            first = e.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "event"
+            unreadable.append(Finding("record", f"it is no event: {where}: {first['msg']}", position))
+    return events, unreadable
+
+
+def parsed_events(events: Iterable[Event], kind: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:
+    """The events of a type with their payloads."""
+    return ((event, event.payload) for event in events if event.type == kind)
