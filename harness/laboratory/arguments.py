@@ -11,10 +11,13 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 
+from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.elements import UnknownElementError, require_elements
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
+from hepbench.harness.laboratory.simulations import LARGEST_SEED, STEPS, TEMPERATURES
 from hepbench.harness.text import bounded, clean, shorten
 
 MAX_ELEMENTS = 40
@@ -116,16 +119,42 @@ def pressure_of(given: object, limit: float, example: str) -> float:
     Raises:
         LabRefusal: not a finite number, or beyond the limit.
     """
-    reason = f"pressure_GPa must be a number from {-limit:g} to {limit:g} (GPa), not {_shown(given)}."
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise LabRefusal(reason, example)
-    try:
-        value = float(given.lower().removesuffix("gpa")) if isinstance(given, str) else float(given)
-    except (ValueError, OverflowError):
-        raise LabRefusal(reason, example) from None
-    if not math.isfinite(value) or abs(value) > limit:
+    return _number(given, "pressure_GPa", (-limit, limit), "GPa", example)
+
+
+def dynamics_of(temperature: object, steps: object, seed: object, example: str) -> DynamicsMaker:
+    """The settings of a simulation.
+
+    Raises:
+        LabRefusal: not numbers, or beyond their limits.
+    """
+    return DynamicsMaker(
+        temperature=_number(temperature, "temperature_K", TEMPERATURES, "K", example),
+        steps=_whole(steps, "steps", STEPS, example),
+        seed=_whole(seed, "seed", (0, LARGEST_SEED), example),
+    )
+
+
+def _number(given: object, what: str, limits: tuple[float, float], unit: str, example: str) -> float:
+    """A number within its limits, to 0.001; also as text, with or without its unit."""
+    low, high = limits
+    value = math.nan
+    if isinstance(given, int | float | str) and not isinstance(given, bool):
+        with suppress(ValueError, OverflowError):
+            text = given.lower().removesuffix(unit.lower()) if isinstance(given, str) else given
+            value = float(text)
+    if not low <= value <= high:
+        of_unit = f" ({unit})" if unit else ""
+        reason = f"{what} must be a number from {low:g} to {high:g}{of_unit}, not {_shown(given)}."
         raise LabRefusal(reason, example)
     return round(value, 3) + 0.0  # no -0.0
+
+
+def _whole(given: object, what: str, limits: tuple[int, int], example: str) -> int:
+    value = _number(given, what, limits, "", example)
+    if not value.is_integer():
+        raise LabRefusal(f"{what} must be a whole number, not {_shown(given)}.", example)
+    return int(value)
 
 
 def _names(given: object, what: str, most: int, example: str) -> list[str]:

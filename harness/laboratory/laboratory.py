@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hepbench.harness.laboratory.arguments import LabRefusal
+from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
 from hepbench.harness.laboratory.live import LiveRelaxations, RunJob, shared_runner
 from hepbench.harness.laboratory.potentials import PotentialError
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationError
-from hepbench.harness.laboratory.results import Measured, Source, Tolerances
+from hepbench.harness.laboratory.results import Measured, Source, Tolerances, relaxation_checks
+from hepbench.harness.laboratory.simulations import MD_COST, Simulated
+from hepbench.harness.laboratory.workers import LiveRelaxationError
 
 
 class Reference(Protocol):
@@ -38,8 +41,9 @@ class LabSettings:
     """How much a run may do.
 
     Attributes:
-        budget: Structures relaxed or looked up. A structure is a compound in a prototype at a pressure.
-        time_limit: Seconds for one live relaxation.
+        budget: Structures relaxed or looked up. A structure is a compound in a prototype at a pressure; a
+            simulation costs as much as `MD_COST` of them.
+        time_limit: Seconds for one live relaxation or simulation.
         max_pressure: Largest magnitude of a pressure, GPa.
         tolerances: What a relaxation must meet to be trusted.
 
@@ -68,7 +72,7 @@ class Laboratory:
         family: What may be asked.
         reference: Relaxations at zero pressure; its potential and recipe are those of live ones too.
         settings: Budget and limits.
-        run_job: Does live relaxations; by default in the worker processes of this process.
+        run_job: Does live relaxations and simulations; by default in the worker processes of this process.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Laboratory:
         )
         self._spent = 0
         self._seen: set[_Structure] = set()
+        self._simulated: dict[_Simulation, Simulated] = {}
 
     @property
     def budget_left(self) -> int:
@@ -127,6 +132,46 @@ class Laboratory:
         self._seen -= {_Structure(compound.formula, name, pressure) for name in lost}
         return [_measured(p, known, {**live, **lost}) for p in prototypes]
 
+    async def simulate(self, compound: Compound, prototype: Prototype, maker: DynamicsMaker) -> Simulated:
+        """Run molecular dynamics of a compound in a prototype, from its relaxed structure.
+
+        Costs `MD_COST`, and 1 where the structure does not relax to the prototype that it is named for. One
+        that was run before in this run costs nothing; one without a result is paid for.
+
+        Raises:
+            LabRefusal: the budget does not suffice, the potential is not here, the start is not sound, or
+                there is no result.
+        """
+        key = _Simulation(compound.formula, prototype.name, maker)
+        if key not in self._simulated:
+            self._require_live()
+            self._pay(MD_COST)
+            await self._require_sound(compound, prototype)
+            try:
+                self._simulated[key] = await self._live.simulate(compound, prototype, maker)
+            except LiveRelaxationError as e:
+                raise LabRefusal(f"no result: {e}. {self._paid()}", self.example("run_md")) from e
+        return self._simulated[key]
+
+    async def _require_sound(self, compound: Compound, prototype: Prototype) -> None:
+        live, lost = await self._live.relax(compound, [prototype], 0.0)
+        record = {**live, **lost}[prototype.name]
+        checks = relaxation_checks(Measured(prototype, record, "live"), self.settings.tolerances)
+        if all(checks.values()):
+            return
+        self._spent -= MD_COST - 1
+        became = f"it becomes {record.phase or 'a structure outside the list'}"
+        failed = ", ".join(name for name, passed in checks.items() if not passed)
+        why = record.error or (became if not record.is_start else f"it fails its checks: {failed}")
+        raise LabRefusal(
+            f"{compound.formula} as {prototype.name} has no relaxed structure to start from: {why}. "
+            f"{self._paid()}",
+            self.example("run_md"),
+        )
+
+    def _paid(self) -> str:
+        return f"It is paid for; {self.budget_left} structures are left."
+
     def provenance_of(self, measured: Sequence[Measured]) -> dict[str, str]:
         """Potential, hash of its weights, and source, for an answer."""
         return {
@@ -142,6 +187,7 @@ class Laboratory:
         return {
             "relax_structure": f'relax_structure(compound="{compound}", prototype="{names[0]}")',
             "compare_structures": f'compare_structures(compound="{compound}", prototypes={names})',
+            "run_md": f'run_md(compound="{compound}", prototype="{names[0]}", temperature_K=1000)',
             "element_properties": 'element_properties(elements=["Ti", "O"])',
         }.get(tool, f"{tool}()").replace("'", '"')
 
@@ -160,14 +206,17 @@ class Laboratory:
 
     def _charge(self, compound: Compound, prototypes: Sequence[Prototype], pressure: float) -> None:
         new = {_Structure(compound.formula, p.name, pressure) for p in prototypes} - self._seen
-        if len(new) > self.budget_left:
+        self._pay(len(new))
+        self._seen |= new
+
+    def _pay(self, cost: int) -> None:
+        if cost > self.budget_left:
             raise LabRefusal(
-                f"the budget is too small: the call costs {len(new)}, and {self.budget_left} structures "
+                f"the budget is too small: the call costs {cost}, and {self.budget_left} structures "
                 "are left.",
                 f"one for at most {self.budget_left} new structures; those already seen cost nothing",
             )
-        self._seen |= new
-        self._spent += len(new)
+        self._spent += cost
 
 
 @dataclass(frozen=True)
@@ -177,6 +226,15 @@ class _Structure:
     compound: str
     prototype: str
     pressure: float
+
+
+@dataclass(frozen=True)
+class _Simulation:
+    """What a simulation is remembered by."""
+
+    compound: str
+    prototype: str
+    maker: DynamicsMaker
 
 
 def _measured(prototype: Prototype, known: dict[str, Relaxation], live: dict[str, Relaxation]) -> Measured:

@@ -8,25 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
 from hepbench.harness.laboratory.phases import Candidate, identify
 from hepbench.harness.laboratory.potentials import PotentialError, potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
-from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome, WorkerPool, run_live
+from hepbench.harness.laboratory.simulations import DynamicsJob, Simulated, identified
+from hepbench.harness.laboratory.workers import (
+    Job,
+    LiveRelaxationError,
+    Outcome,
+    T,
+    Work,
+    WorkerPool,
+    run_live,
+)
+
+if TYPE_CHECKING:
+    from ase import Atoms
 
 WORKERS = 2
 """Worker processes that all samples of an eval share; each takes up to 1 GB."""
 
 
 class RunJob(Protocol):
-    """Does a job elsewhere. Cancelling the call stops the job."""
+    """Does a relaxation or a simulation elsewhere. Cancelling the call stops it."""
 
-    async def __call__(self, job: Job) -> Outcome:
+    async def __call__(self, job: Work[T]) -> T:
         """The outcome.
 
         Raises:
@@ -91,6 +104,19 @@ class LiveRelaxations:
         await page.identify(self._family, compound)
         return {p.name: page.records[p.name] for p in prototypes if p.name not in lost}, lost
 
+    async def simulate(self, compound: Compound, prototype: Prototype, maker: DynamicsMaker) -> Simulated:
+        """Run molecular dynamics of a phase that `relax` has relaxed at zero pressure.
+
+        Raises:
+            LiveRelaxationError: there is no result; the line says why.
+            KeyError: the phase has not been relaxed, or has no structure.
+        """
+        start = self._notebook[compound.formula, 0.0].structure(prototype)
+        of = f"{compound.formula} as {prototype.name}"
+        outcome = await self._run(DynamicsJob(self._provenance.potential, maker, start, of))
+        record = await anyio.to_thread.run_sync(identified, self._family, compound, prototype, start, outcome)
+        return Simulated(compound, prototype, maker, record)
+
     async def _run_all(self, jobs: Sequence[Job], page: _Page) -> dict[str, Relaxation]:
         lost: dict[str, Relaxation] = {}
         turn = anyio.Semaphore(WORKERS)
@@ -132,6 +158,14 @@ class _Page:
             self._candidates.append(Candidate(prototype, outcome.record, outcome.atoms))
             self._unidentified = True
 
+    def structure(self, prototype: Prototype) -> Atoms:
+        """The relaxed structure.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {c.prototype.name: c.atoms for c in self._candidates}[prototype.name]
+
     async def identify(self, family: Family, compound: Compound) -> None:
         if self._unidentified:
             self._unidentified = False
@@ -149,7 +183,7 @@ def shared_runner(time_limit: float) -> RunJob:
     """
     pool = WorkerPool(WORKERS, time_limit)
 
-    async def run(job: Job) -> Outcome:
+    async def run(job: Work[T]) -> T:
         return await run_live(pool, job)
 
     return run

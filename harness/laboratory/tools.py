@@ -20,27 +20,35 @@ from hepbench.harness.laboratory import results
 from hepbench.harness.laboratory.arguments import (
     LabRefusal,
     compound_of,
+    dynamics_of,
     elements_of,
     pressure_of,
     prototype_of,
     prototypes_of,
 )
 from hepbench.harness.laboratory.laboratory import Laboratory
+from hepbench.harness.laboratory.simulations import (
+    DEFAULT_STEPS,
+    simulation_answer,
+    simulation_checks,
+    simulation_key,
+)
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.store import current_registry
 from hepbench.harness.text import clean, shorten, to_text
 
 logger = getLogger(__name__)
 
-TOOL_NAMES = ("list_prototypes", "element_properties", "relax_structure", "compare_structures")
+TOOL_NAMES = ("list_prototypes", "element_properties", "relax_structure", "compare_structures", "run_md")
 
 
 def laboratory_tools(lab: Laboratory) -> list[Tool]:
-    """The four tools over one run's laboratory.
+    """The tools over one run's laboratory.
 
     They are built by `ToolDef`, not by `@tool`, which would keep the laboratory in Inspect's global registry.
     """
-    return [list_prototypes(lab), element_properties(lab), relax_structure(lab), compare_structures(lab)]
+    makers = (list_prototypes, element_properties, relax_structure, compare_structures, run_md)
+    return [make(lab) for make in makers]
 
 
 def list_prototypes(lab: Laboratory) -> Tool:
@@ -131,7 +139,8 @@ def relax_structure(lab: Laboratory) -> Tool:
             _require_result(lab, measured)
             checks = results.relaxation_checks(measured, lab.settings.tolerances)
             answer = {**results.relaxation_answer(measured, checks), **_footer(lab, [measured])}
-            return _recorded(registry, "relax_structure", arguments, answer, checks, [measured])
+            keys = [results.measurement_key(measured)]
+            return _recorded(registry, "relax_structure", arguments, answer, checks, keys)
 
     return ToolDef(execute, name="relax_structure").as_tool()
 
@@ -168,9 +177,54 @@ def compare_structures(lab: Laboratory) -> Tool:
             compared = results.compare(measured, lab.settings.tolerances)
             answer = results.comparison_answer(found.formula, pressure, compared)
             answer |= _footer(lab, measured)
-            return _recorded(registry, "compare_structures", arguments, answer, compared.checks, measured)
+            keys = [results.measurement_key(m) for m in measured]
+            return _recorded(registry, "compare_structures", arguments, answer, compared.checks, keys)
 
     return ToolDef(execute, name="compare_structures").as_tool()
+
+
+def run_md(lab: Laboratory) -> Tool:
+    """Molecular dynamics of one compound in one prototype."""
+
+    async def execute(
+        compound: str,
+        prototype: str,
+        temperature_K: float | str,  # noqa: N803
+        steps: int | str = DEFAULT_STEPS,
+        seed: int | str = 0,
+    ) -> str:
+        """Run molecular dynamics of one compound in one prototype: does the phase survive the temperature?
+
+        Starts from the relaxed structure in a fixed cell of 24 to 96 atoms at constant temperature (NVT,
+        Langevin, 2 fs a step), then relaxes the positions of the end and says which phase that is. Answers
+        with survived, the phase at the end, the mean-square displacement from the starting sites (Å², by
+        element), mean and standard deviation of the temperature, energies, the energy drift, and the checks
+        that decide whether the result is trusted as evidence. A short run can show that a phase is unstable;
+        it cannot show that one is stable. Costs 10 structures of the budget (1 if the structure does not
+        relax to that prototype) and takes one to some minutes; a repeat costs nothing.
+
+        Args:
+            compound: Formula of an exploration compound, for example "TiO2".
+            prototype: Name of a prototype, as list_prototypes gives it.
+            temperature_K: Temperature in K, from 50 to 3000.
+            steps: Steps of 2 fs, from 100 to 1000; 300 if left out.
+            seed: Seed of the random velocities, from 0 to 999; 0 if left out. Another seed is another run.
+        """
+        given = {"temperature_K": temperature_K, "steps": steps, "seed": seed}
+        arguments = {"compound": compound, "prototype": prototype, **given}
+        with _asked(lab, "run_md", arguments) as registry:
+            example = lab.example("run_md")
+            found = compound_of(lab.family, compound, example)
+            start = prototype_of(lab.family, prototype, example)
+            maker = dynamics_of(temperature_K, steps, seed, example)
+            simulated = await lab.simulate(found, start, maker)
+            checks = simulation_checks(simulated)
+            answer = {**simulation_answer(simulated, checks), **_footer(lab, [])}
+            answer["provenance"]["source"] = "live"
+            keys = [simulation_key(simulated)]
+            return _recorded(registry, "run_md", arguments, answer, checks, keys)
+
+    return ToolDef(execute, name="run_md").as_tool()
 
 
 @contextmanager
@@ -226,7 +280,7 @@ def _recorded(
     arguments: Mapping[str, Any],
     answer: Mapping[str, Any],
     checks: Mapping[str, bool] | None = None,
-    measured: Sequence[results.Measured] = (),
+    measured: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Put the answer on record and give it to the agent, its id first. Without checks it is table data."""
     result = registry.record_result(
@@ -235,6 +289,6 @@ def _recorded(
         answer,
         checks or {},
         measurement=checks is not None,
-        measured=[results.measurement_key(m) for m in measured],
+        measured=measured,
     )
     return to_text({"result": result, **answer})

@@ -1,4 +1,4 @@
-"""Relaxations in worker processes: for building a reference set and for live results in a run.
+"""Work in worker processes: relaxations for a reference set, and live results of a run.
 
 A worker is a spawned process with one torch thread that keeps its potential loaded. A job that overruns its
 time limit, or is cancelled, is killed with its worker; a worker that dies (out of memory, a crash in a
@@ -17,11 +17,12 @@ import time
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import anyio
 from pebble import ProcessExpired, ProcessPool
 
+from hepbench.harness.laboratory.dynamics import DynamicsError
 from hepbench.harness.laboratory.family import Compound, Prototype
 from hepbench.harness.laboratory.potentials import PotentialError, load_calculator
 from hepbench.harness.laboratory.records import Relaxation
@@ -36,6 +37,23 @@ TIME_LIMIT = 600.0  # s; a usual relaxation takes two
 
 class LiveRelaxationError(RuntimeError):
     """A job without a result: too slow, its worker died, or it cannot be started. One line."""
+
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Work(Protocol[T_co]):
+    """What a worker does; it is pickled, and done in another process."""
+
+    @property
+    def name(self) -> str:
+        """For messages: "TiO2 as rutile"."""
+        ...
+
+    def do(self) -> T_co:
+        """Do it in this process."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,10 @@ class Job:
     def name(self) -> str:
         """For messages: "TiO2 as rutile"."""
         return f"{self.compound.formula} as {self.prototype.name}"
+
+    def do(self) -> Outcome:
+        """Relax the candidate in this process; `run_job`."""
+        return run_job(self)
 
 
 @dataclass(frozen=True)
@@ -115,7 +137,7 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(self, job: Job) -> Future[Outcome]:
+    def submit(self, job: Work[T]) -> Future[T]:
         """Queue a job. Cancelling the future of a running job kills its worker."""
         if self._pool is None:
             self._pool = ProcessPool(
@@ -124,10 +146,10 @@ class WorkerPool:
                 initializer=_start_worker,
                 context=multiprocessing.get_context("spawn"),
             )
-        future: Future[Outcome] = self._pool.schedule(run_job, args=[job], timeout=self._time_limit)
+        future: Future[T] = self._pool.schedule(_do, args=[job], timeout=self._time_limit)
         return future
 
-    def outcome(self, job: Job, future: Future[Outcome]) -> Outcome:
+    def outcome(self, job: Work[T], future: Future[T]) -> T:
         """The future's outcome, waiting for it.
 
         Raises:
@@ -143,7 +165,7 @@ class WorkerPool:
             ) from None
         except CancelledError:
             raise LiveRelaxationError(f"{job.name}: cancelled") from None
-        except (PotentialError, StructureError) as e:
+        except (PotentialError, StructureError, DynamicsError) as e:
             raise LiveRelaxationError(f"{job.name}: {_one_line(e)}") from e
 
     def close(self) -> None:
@@ -154,7 +176,7 @@ class WorkerPool:
             self._pool = None
 
 
-async def run_live(pool: WorkerPool, job: Job) -> Outcome:
+async def run_live(pool: WorkerPool, job: Work[T]) -> T:
     """Do a job in the pool without blocking the event loop (asyncio or trio).
 
     Cancelling the awaiting task kills the job.
@@ -168,6 +190,10 @@ async def run_live(pool: WorkerPool, job: Job) -> Outcome:
     finally:
         if not future.done():
             future.cancel()
+
+
+def _do(job: Work[T]) -> T:
+    return job.do()
 
 
 def _start_worker() -> None:

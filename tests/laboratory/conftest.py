@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from hepbench.harness.laboratory.dynamics import Trajectory, supercell
 from hepbench.harness.laboratory.family import Family
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
+from hepbench.harness.laboratory.simulations import DynamicsJob, DynamicsOutcome
 from hepbench.harness.laboratory.structures import start_atoms
 from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome
 from hepbench.tasks import families
@@ -72,7 +74,9 @@ class FakeWorker:
     ends: dict[str, str] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
 
-    async def __call__(self, job: Job) -> Outcome:
+    async def __call__(self, job: Any) -> Any:
+        if isinstance(job, DynamicsJob):
+            return self._simulated(job)
         self.jobs.append(job)
         name = job.prototype.name
         end = self.ends.get(name, "ok")
@@ -97,6 +101,24 @@ class FakeWorker:
             is_start=False,
         )
         return Outcome(record, start_atoms(job.prototype, job.compound), 0.1)
+
+    def _simulated(self, job: DynamicsJob) -> DynamicsOutcome:
+        if self.ends.get("MD of") == "slow":
+            raise LiveRelaxationError(f"{job.name}: stopped after 120 s")
+        record = Trajectory(
+            atoms=24,
+            steps=job.maker.steps,
+            temperature_mean=job.maker.temperature,
+            temperature_sd=100.0,
+            potential_mean=-7.9,
+            start_energy=-8.0,
+            quenched_energy=-8.0,
+            quench_fmax=0.02,
+            drift=0.5,
+            displacement={"Ti": 0.05, "O": 0.06},
+            space_group=136,
+        )
+        return DynamicsOutcome(record, supercell(job.start))
 
 
 @pytest.fixture

@@ -168,6 +168,21 @@ def test_compare_structures(bench: Bench) -> None:
     assert bench.registry.state.results["R1"].faults == ()
 
 
+def test_run_md(bench: Bench) -> None:
+    answer = bench("run_md", compound="TiO2", prototype="rutile", temperature_K="1000 K")
+    assert answer["survived"] is answer["trusted"] is True
+    assert answer["phase_at_end"] == "rutile"
+    assert answer["provenance"]["source"] == "live"
+    assert answer["budget_left"] == 20
+    recorded = bench.registry.events[-1].body
+    assert isinstance(recorded, ev.LabResultRecorded)
+    assert recorded.measurement
+    assert [(m.subject, m.what) for m in recorded.measured] == [
+        ("TiO2", "rutile, MD at 1000 K, 300 steps, seed 0")
+    ]
+    assert "sealed" in bench.refused("run_md", compound="UO2", prototype="rutile", temperature_K=math.nan)
+
+
 def test_what_is_recorded_is_what_was_answered(bench: Bench) -> None:
     answer = bench("compare_structures", compound="TiO2", prototypes=["rutile", "anatase"])
     body = bench.registry.events[-1].body
@@ -270,6 +285,7 @@ EVERY_TOOL: list[Call] = [
     ("element_properties", {"elements": ["Ti"]}),
     ("relax_structure", {"compound": "TiO2", "prototype": "rutile"}),
     ("compare_structures", {"compound": "TiO2", "prototypes": ["rutile", "anatase"]}),
+    ("run_md", {"compound": "TiO2", "prototype": "rutile", "temperature_K": 1000}),
 ]
 
 
@@ -342,6 +358,9 @@ calls = st.one_of(
     st.fixed_dictionaries({"compound": compounds, "prototypes": name_lists, "pressure_GPa": pressures}).map(
         lambda a: ("compare_structures", a)
     ),
+    st.fixed_dictionaries(
+        {"compound": compounds, "prototype": names, "temperature_K": pressures, "steps": pressures}
+    ).map(lambda a: ("run_md", a)),
 )
 
 
