@@ -19,6 +19,7 @@ _STAND_INS = frozenset({_DEEP, _HUGE})
 _MAX_ITEMS = 40
 _MAX_DEPTH = 6
 _MAX_INT = 2**63
+_MAX_NESTING = 20
 _LARGEST = int(sys.float_info.max)
 
 
@@ -40,8 +41,7 @@ def _one_line(value: object) -> str:
 
 def clean(text: str) -> str:
     """Text that every encoder takes: lone surrogates and control characters replaced (tab, newline kept)."""
-    encodable = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in encodable).strip()
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in encodable(text)).strip()
 
 
 def shorten(text: str, limit: int = MAX_SHOWN) -> str:
@@ -84,15 +84,26 @@ def _bounded_number(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)  # JSON has no NaN and no infinities
 
 
-def within_float(value: Any) -> Any:
-    """A JSON value whose integers all fit a float; the others become text, which a schema refuses in words.
+def harmless(value: Any, depth: int = 0) -> Any:
+    """A JSON value of a model's call in a form that schemas, events and the log can take.
 
-    Without this an agent's 10**400 where a number is asked for ends the sample with an OverflowError.
+    Integers beyond a float and lists or objects nested too deeply become text, which a schema refuses in
+    words; lone surrogates are replaced. Any of them would otherwise end the sample, or the whole eval when
+    its log is written: with an OverflowError, a RecursionError, or a UnicodeEncodeError.
     """
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict | list) and depth >= _MAX_NESTING:
+        return "a value that is nested too deeply"
     if isinstance(value, dict):
-        return {k: within_float(v) for k, v in value.items()}
+        return {encodable(str(k)): harmless(v, depth + 1) for k, v in value.items()}
     if isinstance(value, list):
-        return [within_float(v) for v in value]
+        return [harmless(v, depth + 1) for v in value]
     if isinstance(value, int) and abs(value) > _LARGEST:
         return "an integer beyond the range of numbers"
     return value
+
+
+def encodable(text: str) -> str:
+    """Text without lone surrogates, which UTF-8 has no bytes for."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -10,7 +10,7 @@ import pytest
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -208,11 +208,23 @@ def test_a_model_that_never_predicts_ends_all_the_same(tmp_path: Path) -> None:
     assert state_of(log).ended == "finished by the agent"
 
 
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
 BROKEN: dict[str, Step] = {
     "missing argument": call("propose_hypothesis", statement="x"),
     "wrong type": call("propose_hypothesis", statement="x", prior="very", rationale="x"),
     "a number beyond floats": call("propose_hypothesis", statement="x", prior=10**400, rationale="x"),
     "extra argument": call("propose_hypothesis", statement="x", prior=0.5, rationale="x", state="supported"),
+    "nested deeply": call("propose_hypothesis", statement="x", prior=0.5, rationale="x", scope=nested(900)),
+    "nested without end": call("propose_hypothesis", statement=nested(9000), prior=0.5, rationale="x"),
+    "half a character as name": call(
+        "propose_hypothesis", statement="x", prior=0.5, rationale="x", **{"\ud83d": 1}
+    ),
 }
 
 
@@ -224,6 +236,22 @@ def test_a_call_that_breaks_the_schema_is_on_record(tmp_path: Path, case: str) -
     assert answer.error is not None
     assert list(state.hypotheses) == ["H1"]
     assert [(r.operation, r.gate) for r in state.refusals] == [("propose_hypothesis", "schema")]
+
+
+def test_half_a_character_does_not_break_the_log(tmp_path: Path) -> None:
+    half = "\ud83d"  # what is left of an emoji where a model's JSON was cut
+    steps: list[Step] = [
+        f"thinking {half}",
+        call("propose_hypothesis", statement=f"big {half} cations pack", prior=0.5, rationale=half + "x"),
+        call(f"no_{half}tool"),
+        FINISH,
+        FINISH,
+        ALL,
+    ]
+    log = run(tmp_path, steps)
+    assert log.status == "success"
+    assert [h.statement for h in state_of(log).hypotheses.values()] == ["big ? cations pack"]
+    read_eval_log(log.location)
 
 
 def test_a_refusal_reaches_the_model_in_one_line(tmp_path: Path) -> None:
