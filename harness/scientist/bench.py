@@ -12,12 +12,16 @@ from hepbench.harness.scientist.rules import Case
 from hepbench.harness.scientist.script import Script, Turn
 from hepbench.harness.scientist.space import Space
 
-SURVEY_SHARE = 0.5
+SURVEY_SHARE = 0.6
 """Share of the budget for the survey, in which each compound is compared in every prototype."""
+FEWEST = 3
+"""Compounds that a survey has at least."""
 LEAST = 3
 """A comparison of fewer prototypes says too little."""
 LOST_MEV = 250.0
-"""What a prototype that failed, or turned into another, is worth when it is considered again."""
+"""What a prototype that failed, or left the list, is worth when it is considered again, meV/atom."""
+CHANGED_MEV = 5.0
+"""What a prototype that became another phase counts above that phase, meV/atom."""
 AT_A_TIME = 6
 """Comparisons asked for in one turn."""
 
@@ -62,7 +66,7 @@ class Bench:
     def unmeasured(self) -> list[str]:
         """Compounds that can still be measured, in the order in which they tell most that is new."""
         left = [c for c in self.compounds if c not in self.cases and c not in self.closed]
-        return self.space.spread(left, self.cases)
+        return self.space.newest(left, self.cases)
 
     def shortlist(self, compound: str, size: int) -> tuple[str, ...]:
         """The prototypes most likely to be lowest for a compound, judged by its measured neighbours."""
@@ -115,10 +119,17 @@ class Bench:
 
 
 def gap_of(prototype: str, label: str, data: Mapping[str, Any], gaps: Mapping[str, float]) -> float | None:
-    """How far above the lowest a start ended, or None when it failed or became something else."""
-    failed = {r.get("prototype") for r in _rows(data, "failed")}
-    changed = {r.get("prototype") for r in _rows(data, "changed")}
-    return None if prototype in failed | changed else gaps.get(label)
+    """How far above the lowest a start ended, or None when it failed or became something unlisted.
+
+    A start that became another phase leads there in this compound, and may stay itself in the next: it
+    counts a little more than the phase that it became.
+    """
+    if any(r.get("prototype") == prototype for r in _rows(data, "failed")):
+        return None
+    became = [str(r.get("became")) for r in _rows(data, "changed") if r.get("prototype") == prototype]
+    if not became:
+        return gaps.get(label)
+    return gaps[became[0]] + CHANGED_MEV if became[0] in gaps else None
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -137,26 +148,31 @@ def measure(bench: Bench, jobs: Sequence[Job], say: str) -> Script[list[Case]]:
 
 
 def survey_jobs(bench: Bench) -> list[Job]:
-    """The survey: compounds far apart from each other, each in every prototype."""
+    """The survey: compounds that stand for all, each in every prototype."""
     everything = tuple(bench.labels)
     affordable = bench.budget * SURVEY_SHARE / max(1, len(everything))
     half = len(bench.compounds) / 2
-    number = int(min(max(3, affordable), half if half >= 3 else len(bench.compounds)))  # noqa: PLR2004
-    return [(c, everything) for c in bench.unmeasured[:number]]
+    number = int(min(max(FEWEST, affordable), half if half >= FEWEST else len(bench.compounds)))
+    typical = bench.space.typical(number - number // 2) or list(bench.compounds[:number])
+    others = [c for c in bench.compounds if c not in typical]
+    chosen = [*typical, *bench.space.newest(others, typical)][:number]
+    return [(c, everything) for c in chosen]
 
 
-def test_jobs(bench: Bench, compounds: Sequence[str], left: int) -> list[Job]:
-    """Comparisons to test predictions on, each in as many prototypes as the budget bears.
+def test_jobs(bench: Bench, compounds: Sequence[str], left: Sequence[str]) -> list[Job]:
+    """Comparisons to test predictions on: the newer a compound is, the more prototypes it gets.
 
     Args:
         bench: The laboratory.
         compounds: What to measure now, in this order.
-        left: How many compounds the budget has to serve in all, these included.
+        left: All that the budget has to serve, these included.
     """
+    novelty = {c: bench.space.novelty(c, bench.cases) for c in left}
+    spare = (bench.budget - LEAST * len(left)) / max(sum(novelty.values()), 1e-9)
     jobs: list[Job] = []
     budget = bench.budget
-    for i, compound in enumerate(compounds):
-        size = int(min(len(bench.labels), max(LEAST, budget // max(1, left - i))))
+    for compound in compounds:
+        size = int(min(len(bench.labels), LEAST + max(0.0, spare * novelty[compound])))
         if size > budget:
             break
         jobs.append((compound, bench.shortlist(compound, size)))

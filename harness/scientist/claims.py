@@ -29,11 +29,17 @@ class Claim(Protocol):
 
 @dataclass(frozen=True)
 class OneForAll:
-    """Every compound has the same lowest phase. A single counterexample settles it."""
+    """Every compound has the same lowest phase. A single counterexample settles it.
+
+    Attributes:
+        total: How many compounds there are to measure.
+    """
+
+    total: int
 
     def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:
         """A compound fits when it has the phase of the first one measured."""
-        return case.fits(others[0].label) if others else None
+        return case.near(others[0].label) if others else None
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class FollowsDescriptor:
         if self.descriptor not in case.values or not known:
             return None
         value = case.values[self.descriptor]
-        return case.fits(min(known, key=lambda c: abs(c.values[self.descriptor] - value)).label)
+        return case.near(min(known, key=lambda c: abs(c.values[self.descriptor] - value)).label)
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Covered:
 
     def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:  # noqa: ARG002
         """A covered compound fits when it has the label."""
-        return case.fits(self.rule.label) if self.rule.covers(case.values) else None
+        return case.near(self.rule.label) if self.rule.covers(case.values) else None
 
 
 @dataclass(frozen=True)
@@ -70,41 +76,48 @@ class Decided:
 
     def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:  # noqa: ARG002
         """A compound fits when the list gives its label."""
-        return case.fits(self.rules.label(case.values))
+        return case.near(self.rules.label(case.values))
 
 
 @dataclass(frozen=True)
 class LeftOut:
     """A tree fitted to all that was measured, judged by leaving one compound out at a time."""
 
-    rules: RuleList
     names: tuple[str, ...]
-    depth: int
     cases: tuple[Case, ...]
 
     def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:  # noqa: ARG002
         """A compound fits when the rule, fitted without it, gives its label."""
         rest = [c for c in self.cases if c.compound != case.compound]
-        return case.fits(tree(rest, self.names, self.depth).label(case.values)) if rest else None
+        return case.near(tree(rest, self.names).label(case.values)) if rest else None
 
 
 def belief(claim: Claim, prior: float, fits: int, tested: int) -> float:
-    """P(H) after tests: (2 * prior + fits) / (2 + tested), or 0.05 for a universal claim that met a miss.
+    """P(H) after tests.
 
-    The first is the mean of a Beta distribution, Laplace's rule of succession with the prior counted as
-    two tests. It rises with each fit and falls with each miss, as the stances of evidence ask.
+    For a rule it is (2 * prior + fits) / (2 + tested): the mean of a Beta distribution, Laplace's rule of
+    succession with the prior counted as two tests. It rises with each fit and falls with each miss, as the
+    stances of evidence ask. For a claim about all of N compounds it is (fits + 1) / (N + 1), Laplace's
+    answer to that question, where this exceeds the prior; and 0.05 after a miss.
     """
-    if isinstance(claim, OneForAll) and fits < tested:
+    if not isinstance(claim, OneForAll):
+        return round((PRIOR_WEIGHT * prior + fits) / (PRIOR_WEIGHT + tested), 3)
+    if fits < tested:
         return COUNTEREXAMPLE
-    return round((PRIOR_WEIGHT * prior + fits) / (PRIOR_WEIGHT + tested), 3)
+    return round(max(prior, (fits + 1) / (claim.total + 1)), 3)
 
 
 def belief_words(claim: Claim, prior: float, fits: int, tested: int) -> str:
     """The formula with its numbers."""
     value = belief(claim, prior, fits, tested)
-    if isinstance(claim, OneForAll) and fits < tested:
+    if not isinstance(claim, OneForAll):
+        return (
+            f"P = ({PRIOR_WEIGHT:g} * prior {prior:g} + {fits} that fit) / ({PRIOR_WEIGHT:g} + {tested} "
+            f"tested) = {value:g}: the share of tests that it stood, the prior counted as two."
+        )
+    if fits < tested:
         return f"One trusted counterexample defeats a universal claim; P = {value:g} is left for an error."
     return (
-        f"P = ({PRIOR_WEIGHT:g} * prior {prior:g} + {fits} that fit) / ({PRIOR_WEIGHT:g} + {tested} tested) "
-        f"= {value:g}: the share of tested compounds that fit, the prior counted as {PRIOR_WEIGHT:g} tests."
+        f"P = {value:g}: {fits} that fit of {claim.total} make ({fits} + 1) / ({claim.total} + 1); a claim "
+        "about all rises no faster."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple
 
 from hepbench.harness.scientist.rules import Case, Condition, Rule, RuleList
@@ -13,6 +13,12 @@ MISS_COST = 1.5
 """What a wrongly covered compound costs a rule, in rightly covered ones."""
 SIDE_COST = 0.5
 """What a second limit, or a second condition, costs a rule."""
+DEPTH = 5
+"""Conditions that a rule of a tree has at most."""
+CLEARLY_WRONG = 100.0
+"""Energies above the lowest phase count up to here, meV/atom: beyond, a phase is hardly ever made."""
+WORTH_A_RULE = 10.0
+"""What a split must save, meV/atom summed over its compounds: several times the width of a tie."""
 
 Cases = Sequence[Case]
 Names = Sequence[str]
@@ -49,7 +55,7 @@ def _intervals(cases: Cases, name: str, label: str) -> Iterator[tuple[Condition,
     widths = [1.0, *((b - a) / span for (a, _), (b, _) in pairwise(groups)), 1.0]
     sums = [0.0]
     for _, members in groups:
-        sums.append(sums[-1] + sum(1.0 if c.fits(label) else -MISS_COST for c in members))
+        sums.append(sums[-1] + sum(1.0 if c.near(label) else -MISS_COST for c in members))
     for i, j in combinations(range(len(cuts)), 2):
         if (i, j) != (0, len(cuts) - 1):
             sides = SIDE_COST if i > 0 and j < len(cuts) - 1 else 0.0
@@ -65,10 +71,10 @@ def _groups(cases: Cases, name: str) -> list[tuple[float, list[Case]]]:
     return sorted(found.items(), key=lambda g: g[0])
 
 
-def threshold(low: float, high: float) -> float:
-    """The shortest decimal that lies between two values, near their middle."""
-    middle = (low + high) / 2
-    return next((t for d in range(6) if low < (t := round(middle, d)) < high), middle)
+def threshold(low: float, high: float, at: float = 0.5) -> float:
+    """A short decimal between two values, near that fraction of the way from one to the other."""
+    wanted, slack = low + at * (high - low), (high - low) / 8
+    return next((t for d in range(6) if abs((t := round(wanted, d)) - wanted) < slack), wanted)
 
 
 def sharpened(rule: Rule, cases: Cases, names: Names) -> Rule | None:
@@ -78,95 +84,86 @@ def sharpened(rule: Rule, cases: Cases, names: Names) -> Rule | None:
         None when nothing measured asks for a change, or no condition helps.
     """
     covered = [c for c in cases if rule.covers(c.values)]
-    now = sum(1.0 if c.fits(rule.label) else -MISS_COST for c in covered)
+    now = sum(1.0 if c.near(rule.label) else -MISS_COST for c in covered)
     found = best_condition(covered, names, rule.label)
     if found is None or found[1] <= now:
         return None
     return rule.also(found[0])
 
 
-def tree(cases: Cases, names: Names, depth: int, least: int = 2) -> RuleList:
-    """A classification tree of that depth at most, written as an ordered list of rules.
+def tree(cases: Cases, names: Names, depth: int = DEPTH) -> RuleList:
+    """A tree of that depth at most, written as an ordered list of rules.
 
-    Splits minimise the Gini impurity; each side of a split holds `least` compounds or more. As the list is
-    read in order, a rule need not repeat that those before it did not apply.
+    A leaf names the phase whose energy above the lowest, summed over its compounds, is least; a split is
+    made where it saves most of that sum. So a near tie weighs little, and one compound that is clearly
+    different (TiO2 among the heavier dioxides) is worth a rule of its own, which a count of labels would
+    not give it. As the list is read in order, a rule need not repeat that those before it did not apply.
     """
-    split = _best_split(cases, names, least) if depth else None
+    split = _best_split(cases, names) if depth else None
     if split is None:
-        return RuleList((), majority(cases))
+        return RuleList((), cheapest(cases))
     below, above = Condition(split[0], None, split[1]), Condition(split[0], split[1], None)
-    left = tree([c for c in cases if below.holds(c.values)], names, depth - 1, least)
-    right = tree([c for c in cases if above.holds(c.values)], names, depth - 1, least)
+    left = tree([c for c in cases if below.holds(c.values)], names, depth - 1)
+    right = tree([c for c in cases if above.holds(c.values)], names, depth - 1)
     return _joined(below, left, above, right)
 
 
 def _joined(below: Condition, left: RuleList, above: Condition, right: RuleList) -> RuleList:
     """The two sides of a split as one list, a side that needs no further rule first."""
-    if not (left.rules or right.rules) and left.otherwise == right.otherwise:
-        return left
     if right.rules or not left.rules:
         first, inner, rest = below, left, right
     else:
         first, inner, rest = above, right, left
     inside = (*(r.also(first) for r in inner.rules), Rule((first,), inner.otherwise))
-    return RuleList((*inside, *rest.rules), rest.otherwise)
+    rules = [*inside, *rest.rules]
+    while rules and rules[-1].label == rest.otherwise:
+        rules.pop()
+    return RuleList(tuple(rules), rest.otherwise)
 
 
-def majority(cases: Cases) -> str:
-    """The most frequent label; the one met first among equals."""
-    return Counter(c.label for c in cases).most_common(1)[0][0] if cases else ""
+def cost(case: Case, label: str) -> float:
+    """Energy of a phase above the lowest, meV/atom: at most CLEARLY_WRONG, so much too if it is unknown."""
+    return min(CLEARLY_WRONG, case.gaps.get(label, CLEARLY_WRONG))
 
 
-def _best_split(cases: Cases, names: Names, least: int) -> tuple[str, float] | None:
-    """The descriptor and limit that leave the least Gini impurity, or None when no split lowers it."""
-    labels = Counter(c.label for c in cases)
-    if len(labels) < 2:  # noqa: PLR2004 - nothing to tell apart
-        return None
-    whole = len(cases) - sum(n * n for n in labels.values()) / len(cases)
+def cheapest(cases: Cases) -> str:
+    """The label that costs the cases least in sum; of equals the most frequent, then the one met first."""
+    counts = Counter(c.label for c in cases)
+    return min(counts, key=lambda label: (sum(cost(c, label) for c in cases), -counts[label]), default="")
+
+
+def _best_split(cases: Cases, names: Names) -> tuple[str, float] | None:
+    """The descriptor and limit that save most, or None where that is too little."""
+    labels = tuple(dict.fromkeys(c.label for c in cases))
     scored = [
-        (_Score(whole - impurity, margin, -order), (name, below, above))
+        (_Score(round(saved, 6), margin, -order), (name, below, above))
         for order, name in enumerate(names)
-        for below, above, impurity, margin in _splits(cases, labels, name, least)
-        if whole - impurity > 1e-9  # noqa: PLR2004 - rounding
+        for below, above, saved, margin in _splits(cases, labels, name)
+        if saved >= WORTH_A_RULE
     ]
     if not scored:
         return None
     name, below, above = max(scored, key=lambda s: s[0])[1]
-    return name, threshold(below, above)
-
-
-def _splits(
-    cases: Cases, labels: Counter[str], name: str, least: int
-) -> Iterator[tuple[float, float, float, float]]:
-    """Neighbouring values of a descriptor, with the impurity left (times cases) and the gap's relative width.
-
-    The impurity of n cases is n - (sum of squared label counts) / n; the sums are kept up to date.
-    """
-    column = sorted((c.values[name], c.label) for c in cases if name in c.values)
-    total = len(cases)
-    if len(column) < total or column[0][0] == column[-1][0]:
-        return
-    span = column[-1][0] - column[0][0]
-    under, over = dict.fromkeys(labels, 0), dict(labels)
-    under_squares, over_squares = 0, sum(n * n for n in labels.values())
-    for count, ((value, label), (following, _)) in enumerate(pairwise(column), start=1):
-        under_squares += 2 * under[label] + 1
-        over_squares -= 2 * over[label] - 1
-        under[label] += 1
-        over[label] -= 1
-        if following > value and least <= count <= total - least:
-            left = total - under_squares / count - over_squares / (total - count)
-            yield value, following, left, (following - value) / span
-
-
-def left_out_fits(cases: Cases, names: Names, depth: int) -> int:
-    """How many cases a tree gets right when each is predicted from all the others."""
-    return sum(
-        case.fits(tree([*cases[:i], *cases[i + 1 :]], names, depth).label(case.values))
-        for i, case in enumerate(cases)
+    return name, threshold(
+        below, above, _nearer_to_fewer(sum(c.values[name] <= below for c in cases), len(cases))
     )
 
 
-def best_depth(cases: Cases, names: Names, depths: Sequence[int] = (1, 2, 3, 4)) -> int:
-    """The depth at which trees predict left-out cases best; the shallower among equals."""
-    return max(depths, key=lambda d: (left_out_fits(cases, names, d), -d))
+def _nearer_to_fewer(below: int, total: int) -> float:
+    """Where in a gap the limit lies: an exception claims little more than was seen."""
+    return 0.5 if 2 * below == total else 0.25 if 2 * below < total else 0.75
+
+
+def _splits(cases: Cases, labels: tuple[str, ...], name: str) -> Iterator[tuple[float, float, float, float]]:
+    """Neighbouring values of a descriptor, with what a limit between them saves, and their gap's width."""
+    column = sorted((c for c in cases if name in c.values), key=lambda c: c.values[name])
+    if len(column) < len(cases) or not column:
+        return
+    span = column[-1].values[name] - column[0].values[name]
+    sums = [list(accumulate((cost(c, label) for c in column), initial=0.0)) for label in labels]
+    whole = min(s[-1] for s in sums)
+    for count, (case, following) in enumerate(pairwise(column), start=1):
+        below, above = case.values[name], following.values[name]
+        if above > below:
+            left, right = min(s[count] for s in sums), min(s[-1] - s[count] for s in sums)
+            yield below, above, whole - left - right, (above - below) / span

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Mapping
 
 from hepbench.harness.scientist.bench import Job, measure, survey_jobs, test_jobs
 from hepbench.harness.scientist.claims import Covered, Decided, FollowsDescriptor, LeftOut, OneForAll
-from hepbench.harness.scientist.fitting import best_condition, best_depth, majority, sharpened, tree
+from hepbench.harness.scientist.fitting import best_condition, cheapest, sharpened, tree
 from hepbench.harness.scientist.notebook import Idea, Lineage, begin, settle, state, weigh
 from hepbench.harness.scientist.orientation import NOT_AN_LLM, Study, orient
-from hepbench.harness.scientist.rules import Case, Rule, RuleList
+from hepbench.harness.scientist.rules import NEAR_MEV, Case, Rule, RuleList
 from hepbench.harness.scientist.script import Script, one
 
+WITHIN = f"to within {NEAR_MEV:g} meV/atom"
 MOST_RULES = 4
 """Phases for which a rule is stated at a time."""
 MOST_IDEAS = 13
@@ -46,29 +47,27 @@ def research(study: Study) -> Script[None]:
         yield from _revise(study)
     joint = yield from _join(study)
     yield from _round(study, ROUNDS[2])
-    yield from _fit_all(study, joint)
+    fitted = yield from _fit_all(study, joint)
     yield from _round(study, ROUNDS[3])
+    if fitted is not None and fitted.fits < fitted.tested:
+        yield from _fit_all(study, fitted, last=True)
+        yield from _weigh_and_judge(study)
     yield from settle(study.book.open, "No further measurement is planned.")
     yield from _finish(study)
 
 
 def _open(study: Study) -> Script[None]:
     """The null hypothesis, two rival ideas, and the survey that holds them against each other."""
-    first = Lineage(since=0)
-    null = f"Every compound among the {study.family} has the same {study.label_name}, whatever its elements."
+    first, claim = Lineage(since=0), OneForAll(len(study.bench.compounds))
+    null = (
+        f"Every compound among the {study.family} has the same {study.label_name}, {WITHIN}, whatever its "
+        "elements."
+    )
     why = "The null hypothesis: if it holds, no rule is needed. I know nothing for or against it yet."
-    yield from state(study.book, study.bench, OneForAll(), null, 0.5, why, first)
-    for descriptor in _rivals(study.bench.space.names):
-        yield from state(
-            study.book,
-            study.bench,
-            FollowsDescriptor(descriptor),
-            f"The {study.label_name} of the {study.family} follows {descriptor} alone: a compound takes the "
-            f"{study.label_name} of the one nearest to it in this number.",
-            0.5,
-            f"{descriptor} is a classical guess, and it can fail at every compound that is measured.",
-            first,
-        )
+    yield from state(study.book, study.bench, claim, null, 0.5, why, first)
+    for descriptor, statement in _rivals(study):
+        why = f"{descriptor} is a classical guess, and it can fail at every compound that is measured."
+        yield from state(study.book, study.bench, FollowsDescriptor(descriptor), statement, 0.5, why, first)
     yield from begin(study.book.open)
     yield from _measure(
         study, survey_jobs(study.bench), "Survey: compounds far apart from each other, in full."
@@ -76,10 +75,16 @@ def _open(study: Study) -> Script[None]:
     yield from _weigh_and_judge(study)
 
 
-def _rivals(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The first descriptor, and the first of another kind."""
-    other = [n for n in names[1:] if n.startswith("electronegativity")] or list(names[1:])
-    return (*names[:1], *other[:1])
+def _rivals(study: Study) -> list[tuple[str, str]]:
+    """Two descriptors of different kind, each with the statement that it alone decides."""
+    names = study.bench.space.names
+    others = [n for n in names[1:] if n.startswith("electronegativity")] or names[1:]
+    nearest = f"a compound takes the {study.label_name} of the one nearest to it in this number, {WITHIN}"
+    said = [(n, f"Among the {study.family}, {n} alone decides: {nearest}.") for n in names[:1]]
+    other = [
+        (n, f"Not {names[0]} but {n}: neighbours in it agree in their {study.label_name}.") for n in others
+    ]
+    return said + other[:1]
 
 
 def _measure(study: Study, jobs: list[Job], say: str) -> Script[None]:
@@ -103,26 +108,36 @@ def _weigh_and_judge(study: Study) -> Script[None]:
 
 
 def _first_rules(study: Study) -> Script[None]:
-    """A rule for each phase that the survey met, the frequent ones first."""
-    counts = Counter(c.label for c in study.bench.trusted)
-    yield from _state_rules(study, [label for label, _ in counts.most_common(MOST_RULES)])
-
-
-def _state_rules(study: Study, labels: Iterable[str]) -> Script[None]:
-    cases, names = study.bench.trusted, study.bench.space.names
-    for label in labels:
-        found = best_condition(cases, names, label)
-        rule = Rule((found[0],), label) if found else None
-        if rule is None or not _worth_stating(study, rule):
-            continue
-        prior, seen = _prior(rule, cases)
-        why = (
-            f"Of the compounds measured so far it {seen}. Its limits were chosen to fit them, so the prior "
-            "counts two misses more."
-        )
-        lineage = Lineage("propose", _sources(study, rule))
-        yield from state(study.book, study.bench, Covered(rule), _statement(study, rule), prior, why, lineage)
+    """The phase that does best for all, as the rule; and a rule for each phase that beats it somewhere."""
+    common = cheapest(study.bench.trusted)
+    if common:
+        yield from _state_rules(study, [Rule((), common)])
+    yield from _state_exceptions(study)
     yield from begin(study.book.open)
+
+
+def _state_exceptions(study: Study) -> Script[None]:
+    """A rule for each phase that has none and is lowest where the common phase is clearly not."""
+    cases, names = study.bench.trusted, study.bench.space.names
+    common = cheapest(cases)
+    spoken_for = {rule.label for _, rule in _rules_of(study.book.ideas)}
+    odd = Counter(c.label for c in cases if not c.near(common) and c.label not in spoken_for)
+    found = [(best_condition(cases, names, label), label) for label, _ in odd.most_common(MOST_RULES)]
+    yield from _state_rules(study, [Rule((best[0],), label) for best, label in found if best])
+
+
+def _state_rules(study: Study, rules: Iterable[Rule]) -> Script[None]:
+    for rule in rules:
+        if _worth_stating(study, rule):
+            prior, seen = _prior(rule, study.bench.trusted)
+            why = (
+                f"Of the compounds measured so far it {seen}. It was made to fit them, so the prior counts "
+                "two misses more."
+            )
+            lineage = Lineage("propose", _sources(study, rule))
+            yield from state(
+                study.book, study.bench, Covered(rule), _statement(study, rule), prior, why, lineage
+            )
 
 
 def _worth_stating(study: Study, rule: Rule) -> bool:
@@ -147,14 +162,16 @@ def _rules_of(ideas: Iterable[Idea]) -> list[tuple[Idea, Rule]]:
 
 
 def _statement(study: Study, rule: Rule) -> str:
-    return f"{study.family} with {rule.words()} prefer {rule.label}."
+    if not rule.conditions:
+        return f"As a rule, {study.family} prefer {rule.label}, {WITHIN}."
+    return f"{study.family} with {rule.words()} prefer {rule.label}, {WITHIN}."
 
 
 def _prior(rule: Rule | RuleList, cases: list[Case]) -> tuple[float, str]:
     """The prior, fits / (covered + 2) within its bounds; and what was seen, in words."""
     covered = [c for c in cases if isinstance(rule, RuleList) or rule.covers(c.values)]
     label = rule.label if isinstance(rule, Rule) else ""
-    fits = sum(c.fits(rule.label(c.values) if isinstance(rule, RuleList) else label) for c in covered)
+    fits = sum(c.near(rule.label(c.values) if isinstance(rule, RuleList) else label) for c in covered)
     low, high = PRIORS
     prior = round(min(high, max(low, fits / (len(covered) + 2))), 3)
     return prior, f"fits {fits} of the {len(covered)} that it covers"
@@ -166,7 +183,7 @@ def _round(study: Study, share: float) -> Script[None]:
     wanted = [rule for idea, rule in _rules_of(study.book.open) if idea.tested < WELL_TESTED]
     ask = {c: sum(r.covers(study.bench.space.values(c)) for r in wanted) for c in left}
     chosen = sorted(left, key=lambda c: -ask[c])[: math.ceil(share * len(left))]
-    jobs = test_jobs(study.bench, chosen, len(left))
+    jobs = test_jobs(study.bench, chosen, left)
     yield from _measure(study, jobs, "Tests: compounds not yet measured, in the prototypes that may win.")
     yield from _weigh_and_judge(study)
 
@@ -178,9 +195,8 @@ def _revise(study: Study) -> Script[None]:
             child = yield from _sharpen(study, idea, rule)
             if child is not None:
                 yield from settle([idea], f"{child.id} takes its place.")
-    spoken_for = {rule.label for _, rule in _rules_of(study.book.ideas)}
-    counts = Counter(c.label for c in study.bench.trusted if c.label not in spoken_for)
-    yield from _state_rules(study, [label for label, n in counts.most_common(MOST_RULES) if n > 1])
+    yield from _state_exceptions(study)
+    yield from begin(study.book.open)
 
 
 def _sharpen(study: Study, idea: Idea, rule: Rule) -> Script[Idea | None]:
@@ -204,15 +220,15 @@ def _join(study: Study) -> Script[Idea | None]:
     if len(parents) < 2:  # noqa: PLR2004 - a merge takes two
         return None
     cases = study.bench.trusted
-    rules = [rule for _, rule in _rules_of(parents)]
+    rules = [rule for _, rule in _rules_of(parents) if rule.conditions]
     rest = [c for c in cases if not any(r.covers(c.values) for r in rules)]
-    joint = RuleList(tuple(rules), majority(rest or cases))
+    joint = RuleList(tuple(rules), cheapest(rest or cases))
     prior, seen = _prior(joint, cases)
     idea = yield from state(
         study.book,
         study.bench,
         Decided(joint),
-        f"For the {study.family}, in this order: {joint.words()}.",
+        f"For the {study.family}, in this order and {WITHIN}: {joint.words()}.",
         prior,
         f"The rules that stood their tests, the surest first. Together: {seen}.",
         Lineage("merge", tuple(parents)),
@@ -231,26 +247,32 @@ def _parents(study: Study) -> list[Idea]:
     return chosen if len(chosen) != 1 else chosen + general[:1]
 
 
-def _fit_all(study: Study, joint: Idea | None) -> Script[None]:
-    """Fit the rule once more, to everything measured; it is the one that predictions will be made from."""
+def _fit_all(study: Study, parent: Idea | None, *, last: bool = False) -> Script[Idea | None]:
+    """Fit the rule once more, to everything measured; predictions will be made from it.
+
+    While compounds are left, these test it. The last fit can only be judged by predicting each compound
+    from the others.
+    """
     cases, names = study.bench.trusted, study.bench.space.names
-    if not cases:
-        return
-    depth = best_depth(cases, names)
-    study.kept = tree(cases, names, depth)
-    if joint is None:
-        return
+    rules = tree(cases, names)
+    if not cases or rules == study.kept:
+        return parent
+    study.kept = rules
+    if parent is None:
+        return None
+    prior, seen = _prior(rules, cases)
     child = yield from state(
         study.book,
         study.bench,
-        LeftOut(study.kept, names, depth, tuple(cases)),
-        f"For the {study.family}, all limits fitted anew: {study.kept.words()}.",
-        0.5,
-        f"{joint.id} with its limits fitted to everything measured so far. I judge it by predicting each of "
-        "these compounds from the others, and by the compounds that are left.",
-        Lineage("refine", (joint,), since=0),
+        LeftOut(names, tuple(cases)) if last else Decided(rules),
+        f"For the {study.family}, {WITHIN}, with limits fitted to {len(cases)} compounds: {rules.words()}.",
+        0.5 if last else prior,
+        f"{parent.id} with its limits fitted to everything measured so far; it {seen}. "
+        + ("I judge it by predicting each from the others." if last else "The compounds left will test it."),
+        Lineage("refine", (parent,), since=0 if last else None),
     )
     yield from begin([child] if child else [])
+    return child or parent
 
 
 def _finish(study: Study) -> Script[None]:
@@ -269,6 +291,6 @@ def _reread(study: Study, rows: Iterable[Mapping[str, object]]) -> None:
     for row in rows:
         name, belief = str(row.get("hypothesis")), float(str(row.get("belief", 0.5)))
         if name not in known:
-            known[name] = Idea(name, OneForAll(), belief, len(study.bench.cases), belief)
+            known[name] = Idea(name, OneForAll(0), belief, len(study.bench.cases), belief)
             study.book.ideas.append(known[name])
         known[name].state, known[name].belief = str(row.get("state")), belief

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from hepbench.harness.scientist.descriptors import Values
 
 TIE_MEV = 2.0
 """Phases within this energy of the lowest count as lowest too, in meV/atom."""
+NEAR_MEV = 10.0
+"""Hypotheses speak of phases to within this energy of the lowest, in meV/atom: many structures lie closer
+together than a potential can be trusted to part them, and a rule that holds but for these is a good rule."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,13 @@ class Case:
     label: str
     trusted: bool = True
 
-    def fits(self, label: str) -> bool:
+    def lowest(self, label: str) -> bool:
         """Whether that phase is the lowest, or tied with it."""
-        return self.gaps.get(label, TIE_MEV + 1.0) <= TIE_MEV
+        return self.gaps.get(label, math.inf) <= TIE_MEV
+
+    def near(self, label: str) -> bool:
+        """Whether that phase is the lowest to within what a hypothesis claims."""
+        return self.gaps.get(label, math.inf) <= NEAR_MEV
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Rule:
         return all(c.holds(values) for c in self.conditions)
 
     def words(self) -> str:
-        """The conditions in words."""
+        """The conditions in words; empty when there are none."""
         return " and ".join(c.words() for c in self.conditions)
 
     def also(self, condition: Condition) -> Rule:
@@ -115,5 +123,5 @@ def share(rules: RuleList, cases: Iterable[Case], values: Values) -> float:
     """How often the part of a rule list that decides about `values` was right, (fits + 1) / (n + 2)."""
     leaf = rules.leaf(values)
     alike = [c for c in cases if rules.leaf(c.values) == leaf]
-    right = sum(c.fits(leaf.label if leaf else rules.otherwise) for c in alike)
+    right = sum(c.lowest(leaf.label if leaf else rules.otherwise) for c in alike)
     return (right + 1) / (len(alike) + 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hepbench.harness.scientist.conversation import Call, Conversation, Question
-from hepbench.harness.scientist.fitting import best_depth, majority, tree
+from hepbench.harness.scientist.fitting import cheapest, tree
 from hepbench.harness.scientist.orientation import NOT_AN_LLM, Study
 from hepbench.harness.scientist.research import research
 from hepbench.harness.scientist.rules import RuleList, share
@@ -46,14 +46,13 @@ def _remembered(talk: Conversation) -> Study:
 
 def _rules(study: Study) -> RuleList:
     """The rule kept; without one, what the measurements suggest."""
-    cases, names = study.bench.trusted, study.bench.space.names
-    return study.kept or tree(cases, names, best_depth(cases, names))
+    return study.kept or tree(study.bench.trusted, study.bench.space.names)
 
 
 def _majority(study: Study, question: Question) -> str:
     """The most frequent measured label that may be said; the first of the labels without any."""
     allowed = [c for c in study.bench.trusted if c.label in question.labels]
-    return majority(allowed) or next(iter(question.labels), study.label_name)
+    return cheapest(allowed) or next(iter(question.labels), study.label_name)
 
 
 def _submission(rules: RuleList, study: Study, question: Question) -> Call:

@@ -8,20 +8,25 @@ from dataclasses import dataclass, field
 
 from hepbench.harness.scientist.descriptors import Describer, Values
 
-Point = tuple[float, ...]
+FAR = 10.0
+"""Farther than any two compounds are in scaled descriptors."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Descriptors of the measurable compounds, and the same scaled to [0, 1] on them.
+    """Descriptors of the measurable compounds, and how far apart these are.
+
+    For distances, descriptors are scaled to [0, 1] on the measurable compounds; what is not known is 0.5.
 
     Attributes:
         describer: Turns any formula of the family into descriptors.
-        points: Compound → its scaled descriptors, 0.5 for what is not known.
+        described: Compound → its descriptors.
+        distances: Pair of compounds → root mean square difference of their scaled descriptors.
     """
 
     describer: Describer | None = None
-    points: Mapping[str, Point] = field(default_factory=dict)
+    described: Mapping[str, Values] = field(default_factory=dict)
+    distances: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -29,29 +34,40 @@ class Space:
         return tuple(d.words for d in self.describer.catalogue) if self.describer else ()
 
     def values(self, compound: str) -> Values:
-        """Descriptors of a compound."""
+        """Descriptors of a compound, also of one that cannot be measured."""
+        if compound in self.described:
+            return self.described[compound]
         return self.describer.values(compound) if self.describer else {}
 
     def distance(self, a: str, b: str) -> float:
-        """Root mean square difference of the scaled descriptors of two measurable compounds."""
-        p, q = self.points.get(a, ()), self.points.get(b, ())
-        return math.dist(p, q) / math.sqrt(len(p)) if p and q else 0.0
+        """How far apart two measurable compounds are; 0 for others, of which nothing is known."""
+        return self.distances.get((a, b), 0.0)
 
-    def spread(self, compounds: Sequence[str], seen: Iterable[str]) -> list[str]:
+    def typical(self, number: int) -> list[str]:
+        """The compounds that best stand for all: each brings them nearest, in sum, to those chosen."""
+        near = dict.fromkeys(self.described, FAR)
+        chosen: list[str] = []
+        while near and len(chosen) < min(number, len(near)):
+            left = [c for c in near if c not in chosen]
+            best = min(left, key=lambda new: sum(min(d, self.distance(c, new)) for c, d in near.items()))
+            near = {c: min(d, self.distance(c, best)) for c, d in near.items()}
+            chosen.append(best)
+        return chosen
+
+    def newest(self, compounds: Sequence[str], seen: Iterable[str]) -> list[str]:
         """Compounds ordered so that each is the one farthest from those seen and all before it."""
-        left = dict.fromkeys(compounds, math.inf)
-        latest = [self.points[c] for c in seen if c in self.points]
-        if not latest and self.points:
-            latest = [(0.5,) * len(next(iter(self.points.values())))]
+        left = {c: self.novelty(c, seen) for c in compounds}
         order: list[str] = []
         while left:
-            for compound, nearest in left.items():
-                left[compound] = min([nearest, *(math.dist(self.points.get(compound, p), p) for p in latest)])
             farthest = max(left, key=lambda c: left[c])
-            del left[farthest]
             order.append(farthest)
-            latest = [self.points[farthest]] if farthest in self.points else []
+            del left[farthest]
+            left = {c: min(d, self.distance(c, farthest)) for c, d in left.items()}
         return order
+
+    def novelty(self, compound: str, seen: Iterable[str]) -> float:
+        """Distance to the nearest of those seen."""
+        return min((self.distance(compound, c) for c in seen), default=FAR)
 
 
 def space(describer: Describer, compounds: Sequence[str]) -> Space:
@@ -66,4 +82,9 @@ def space(describer: Describer, compounds: Sequence[str]) -> Space:
         c: tuple((values.get(n, (low + high) / 2) - low) / (high - low) for n, low, high in limits)
         for c, values in known.items()
     }
-    return Space(describer, points)
+    root = math.sqrt(max(1, len(limits)))
+    return Space(
+        describer,
+        known,
+        {(a, b): math.dist(p, q) / root for a, p in points.items() for b, q in points.items()},
+    )

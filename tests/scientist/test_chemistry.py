@@ -122,11 +122,14 @@ def test_descriptors_that_tell_nothing_apart_are_left_out() -> None:
     assert made.values("Sr2FeMoO6") == {}
 
 
-def test_the_farthest_compound_comes_first() -> None:
-    formulas = ["TiO2", "ZrO2"]
+def test_typical_and_new_compounds() -> None:
+    table = {f"{e}": row((4,), electronegativity_pauling=x) for e, x in zip("BCNFI", range(5), strict=True)}
+    formulas = [f"{e}O2" for e in "BCNFI"]
     pattern = pattern_of(formulas)
     assert pattern is not None
-    found = space(describer(pattern, TABLE, formulas), formulas)
-    assert found.distance("TiO2", "ZrO2") == 1.0
-    assert found.spread(formulas, ["TiO2"]) == ["ZrO2", "TiO2"]
-    assert found.spread(["unknown"], []) == ["unknown"]
+    found = space(describer(pattern, table, formulas), formulas)
+    assert found.distance("BO2", "IO2") == 1.0
+    assert found.typical(1) == ["NO2"]
+    assert len(found.typical(9)) == 5
+    assert found.newest(["CO2", "FO2", "IO2"], ["BO2"])[0] == "IO2"
+    assert found.novelty("CO2", ["BO2", "FO2"]) == 0.25

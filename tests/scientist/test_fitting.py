@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hepbench.harness.scientist.claims import Covered, FollowsDescriptor, LeftOut, OneForAll, belief
-from hepbench.harness.scientist.fitting import best_condition, best_depth, sharpened, threshold, tree
+from hepbench.harness.scientist.fitting import best_condition, cost, sharpened, threshold, tree
 from hepbench.harness.scientist.rules import Case, Condition, Rule, RuleList, share
 
 
@@ -53,21 +53,24 @@ def test_a_tree_reads_as_a_list() -> None:
 
 def test_a_tree_of_nothing_says_nothing() -> None:
     assert tree([], NAMES, 3) == RuleList((), "")
-    assert best_depth([], NAMES) == 1
+
+
+def test_one_clear_exception_is_worth_a_rule_and_a_near_tie_is_not() -> None:
+    cases = [case(i, "dense", size=i / 10) for i in range(1, 9)]
+    clear = Case("C0", "R0", {"size": 0.0, "other": 0.0}, {"open": 0.0, "dense": 60.0}, "open")
+    slight = Case("C0", "R0", {"size": 0.0, "other": 0.0}, {"open": 0.0, "dense": 4.0}, "open")
+    assert tree([clear, *cases], NAMES).words() == "size ≤ 0.03 prefers open; else dense for all others"
+    assert tree([slight, *cases], NAMES).words() == "dense"
 
 
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.floats(-9, 9), st.integers(0, 3)), min_size=1, max_size=25)
 )
-def test_a_deep_tree_fits_whatever_can_be_told_apart(rows: list[tuple[str, float, int]]) -> None:
+def test_a_tree_is_never_dearer_than_the_best_single_phase(rows: list[tuple[str, float, int]]) -> None:
     cases = [case(i, label, size=size, other=other) for i, (label, size, other) in enumerate(rows)]
-    rules = tree(cases, NAMES, 30, least=1)
-    told_apart: dict[tuple[float, ...], set[str]] = {}
-    for c in cases:
-        told_apart.setdefault(tuple(c.values.values()), set()).add(c.label)
-    for c in cases:
-        if len(told_apart[tuple(c.values.values())]) == 1:
-            assert rules.label(c.values) == c.label
+    rules = tree(cases, NAMES)
+    spent = sum(cost(c, rules.label(c.values)) for c in cases)
+    assert spent <= min(sum(cost(c, label) for c in cases) for label in "abc")
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
@@ -79,7 +82,8 @@ def test_a_threshold_parts_two_values(a: float, b: float) -> None:
 
 def test_ties_count_as_fits() -> None:
     tied = Case("C", "R", {}, {"a": 0.0, "b": 1.9, "c": 2.1}, "a")
-    assert [tied.fits(x) for x in "abcd"] == [True, True, False, False]
+    assert [tied.lowest(x) for x in "abcd"] == [True, True, False, False]
+    assert [tied.near(x) for x in "abcd"] == [True, True, True, False]
 
 
 @given(st.floats(0.01, 0.99), st.integers(0, 50), st.integers(0, 50))
@@ -92,14 +96,15 @@ def test_belief_goes_the_way_of_the_evidence(prior: float, fits: int, misses: in
 
 
 def test_one_counterexample_defeats_a_universal_claim() -> None:
-    assert belief(OneForAll(), 0.5, 9, 10) == 0.05
-    assert belief(OneForAll(), 0.5, 9, 9) > 0.9
+    assert belief(OneForAll(20), 0.5, 9, 10) == 0.05
+    assert belief(OneForAll(20), 0.5, 9, 9) == 0.5
+    assert belief(OneForAll(20), 0.5, 20, 20) == 1.0
 
 
 def test_claims_say_nothing_about_what_they_do_not_cover() -> None:
     first, last = SMALL_TO_LARGE[0], SMALL_TO_LARGE[-1]
-    assert OneForAll().outcome(first, []) is None
-    assert OneForAll().outcome(last, [first]) is False
+    assert OneForAll(8).outcome(first, []) is None
+    assert OneForAll(8).outcome(last, [first]) is False
     assert Covered(Rule((Condition("size", 0.35, None),), "dense")).outcome(first, []) is None
     assert FollowsDescriptor("size").outcome(last, SMALL_TO_LARGE[:-1]) is True
     assert FollowsDescriptor("absent").outcome(last, SMALL_TO_LARGE[:-1]) is None
@@ -108,6 +113,6 @@ def test_claims_say_nothing_about_what_they_do_not_cover() -> None:
 def test_leaving_out_refits_without_the_compound() -> None:
     odd = case(99, "odd", size=0.2)
     cases = (*SMALL_TO_LARGE, odd)
-    claim = LeftOut(tree(cases, NAMES, 4), NAMES, 4, cases)
+    claim = LeftOut(NAMES, cases)
     assert claim.outcome(odd, []) is False
     assert claim.outcome(SMALL_TO_LARGE[7], []) is True
