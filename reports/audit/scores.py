@@ -7,7 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inspect_ai._eval.score import task_state_from_sample  # Inspect's own way from a log to a scorer
+from inspect_ai._eval.score import (  # Inspect's own way from a log to a scorer
+    SampleTaskState,
+    task_state_from_sample,
+)
 from inspect_ai._util.registry import registry_log_name, registry_unqualified_name
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
@@ -30,22 +33,26 @@ async def scores(subject: Subject) -> Iterator[Finding]:
     sample = subject.logged.sample
     roles = (subject.header.eval.model_roles or {}) if subject.header else {}
     ours = {_name(scorer): scorer for scorer in suite_scorers()}
+    rebuilt = _rebuilt(sample)
     found: list[Finding] = []
     for name, logged in (sample.scores or {}).items():
         if name in ours and _BY_A_MODEL.get(name) not in roles:
-            found += _differences(name, logged, await _again(ours[name], sample))
+            found += _differences(name, logged, await _again(ours[name], rebuilt))
     return iter(found)
 
 
-async def _again(scorer: Scorer, sample: EvalSample) -> Score | str:
-    """The score, or why there is none."""
-    rebuilt = task_state_from_sample(
+def _rebuilt(sample: EvalSample) -> SampleTaskState:
+    return task_state_from_sample(
         sample,
         model=get_model("none/none"),
         model_name="none/none",
         model_roles={},
         append_scores=False,
     )
+
+
+async def _again(scorer: Scorer, rebuilt: SampleTaskState) -> Score | str:
+    """The score, or why there is none."""
     try:
         score = await scorer(rebuilt.state, rebuilt.target)
     except Exception as e:  # noqa: BLE001 - a scorer that breaks on a forged sample is itself a finding
