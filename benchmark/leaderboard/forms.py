@@ -158,12 +158,23 @@ def _markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in shown)
 
 
+_TERMINAL = {
+    "rank": "rank",
+    "entry": "entry",
+    "held-out accuracy": "accuracy",
+    "interpolation": "interpolation",
+    "extrapolation": "extrapolation",
+    "regret, meV/atom": "regret",
+    "runs": "runs",
+    "note": "note",
+}
+"""What a terminal has room for; the files have it all."""
+
+
 def to_terminal(board: Leaderboard) -> RenderableType:
     """The main table, how to read it, and the logs that do not count."""
-    parts: list[RenderableType] = [
-        _rich_table([main_cells(e) for e in board.entries]),
-        Text(explanation(board)),
-    ]
+    rows = [{title: main_cells(e)[name] for name, title in _TERMINAL.items()} for e in board.entries]
+    parts: list[RenderableType] = [_rich_table(rows), Text(), Text(explanation(board))]
     if board.left_out:
         parts += [Text(), Text("Logs that do not count:", style="bold")]
         parts += [Text(f"  {line(out.log)}: {line(out.reason)}") for out in board.left_out]
@@ -175,7 +186,8 @@ def _rich_table(rows: Sequence[Mapping[str, str]]) -> RenderableType:
         return Text("No entry.")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in rows[0]:
-        table.add_column(Text(name), justify="left" if name in ("entry", "note") else "right")
+        is_text = name in ("entry", "note")
+        table.add_column(Text(name), justify="left" if is_text else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(line(cell)) for cell in row.values()))
     return table

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task, eval
+from inspect_ai import Task
+from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -23,7 +24,27 @@ from hepbench.harness.protocol.registry import Registry
 from hepbench.scorers import suite_scorers
 
 LABELS = ("rutile", "anatase", "fluorite", "cotunnite")
-FAMILIES = {"3d": "Ti V Cr", "4d": "Zr Mo", "5d": "Hf W Ir", "p-block": "Si Sn Pb", "actinides": "Th Pa U Np Pu"}
+HOSTILE = (
+    '<script>window.pwned = 1</script>"><img src=x onerror="window.pwned = 1"></script></td></table> '
+    "**bold** [link](javascript:window.pwned=1) | a | b | `code` https://example.com/x "
+    "\x1b[31mred\x1b[0m\x07 \u202egnp.exe\u202c \u200f\u200b {{ 7 * 7 }} {% raw %} ${7*7} &lt;b&gt; \x00"
+)
+"""What a model might write to break a page, a table, a terminal or a spreadsheet."""
+
+HOSTILE_RUN: dict[str, Any] = {
+    "model": "mockllm/<img src=x onerror=window.pwned=1>|=1+1",
+    "harness": "=cmd|' /C calc'!A0",
+    "statement": HOSTILE + "W" * 10_000,
+    "rules": {"max_statement": 20_000, "max_text": 40_000},
+}
+
+FAMILIES = {
+    "3d": "Ti V Cr",
+    "4d": "Zr Mo",
+    "5d": "Hf W Ir",
+    "p-block": "Si Sn Pb",
+    "actinides": "Th Pa U Np Pu",
+}
 MX = {
     "3d sulfides": "TiS VS CrS MnS",
     "3d arsenides": "TiAs VAs CrAs",
@@ -47,6 +68,7 @@ class Run:
         about: Conditions that differ from the usual.
         statement: Stands in the first hypothesis, and elsewhere where an agent writes.
         fails: Epochs that end with an error.
+        rules: Protocol rules that differ from the usual.
     """
 
     model: str = "mockllm/model-a"
@@ -59,14 +81,15 @@ class Run:
     about: Mapping[str, Any] = field(default_factory=dict)
     statement: str = "dioxides of cations larger than 0.8 Å prefer fluorite"
     fails: Sequence[int] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_logs(folder: Path, *runs: Run) -> list[Path]:
     """Run them, and return their logs' paths in the same order."""
-    logs = eval(
+    logs = inspect_eval(
         [_task(run) for run in runs],
         log_dir=str(folder),
-        display="none",
+        display="log",  # the others draw tables, which take longer than the runs
         fail_on_error=False,
         max_tasks=1,
     )
@@ -99,7 +122,9 @@ def truths(task: str) -> list[dict[str, Any]]:
                     "chemical_family": family,
                     "part": "extrapolation" if family in ("actinides", "5d sulfides") else "interpolation",
                     "labels": [label],
-                    "above_lowest": {other: 0.0 if other == label else 12.5 * (1 + i) for i, other in enumerate(LABELS)},
+                    "above_lowest": {
+                        other: 0.0 if other == label else 12.5 * (1 + i) for i, other in enumerate(LABELS)
+                    },
                 }
             )
     return rows
@@ -129,7 +154,7 @@ def _sample(run: Run) -> Sample:
         target=[f"{row['compound']}: {row['labels'][0]}" for row in heldout],
         metadata={
             "about": _about(run),
-            "rules": {},
+            "rules": dict(run.rules),
             "journal": "off",
             "prediction": {"compounds": [row["compound"] for row in heldout], "labels": list(LABELS)},
             "heldout": heldout,
@@ -144,12 +169,12 @@ def _sample(run: Run) -> Sample:
 def played(run: Run) -> Solver:
     """Play the script: hypotheses, evidence, verdicts, predictions."""
 
-    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
         registry = begin(state, run.harness)
         if state.epoch in run.fails:
-            raise RuntimeError(f"made to fail {run.statement[:40]}")
+            raise RuntimeError(f"made to fail {run.statement}")
         stage = _Stage(state, registry)
-        if run.harness == "hep":
+        if run.harness == "hep" or run.statement.startswith("<"):
             _research(stage, run.statement)
         elif run.harness not in ("majority", "nearest_neighbour", "decision_tree", "closed_book"):
             stage.say(f"1. measure TiO2 2. {run.statement}")
@@ -219,9 +244,7 @@ class _Stage:
     def move(self, hypothesis: str, to: str) -> None:
         before = self.registry.state.hypotheses[hypothesis].state
         self.registry.transition(hypothesis, to, f"time for {to}")
-        self.call(
-            "transition_hypothesis", {"hypothesis": hypothesis, "to": to}, {"from": before, "to": to}
-        )
+        self.call("transition_hypothesis", {"hypothesis": hypothesis, "to": to}, {"from": before, "to": to})
 
 
 def _research(stage: _Stage, statement: str) -> None:
@@ -243,7 +266,7 @@ def _research(stage: _Stage, statement: str) -> None:
 
 
 def _predict(stage: _Stage, run: Run) -> None:
-    rng = random.Random(f"{run.model}/{run.harness}/{run.seed}/{stage.state.epoch if run.noise else 0}")
+    rng = random.Random(f"{run.model}/{run.harness}/{run.seed}/{stage.state.epoch if run.noise else 0}")  # noqa: S311
     predictions = []
     for row in truths(run.task):
         wrong = [label for label in LABELS if label not in row["labels"]]
@@ -255,5 +278,5 @@ def _predict(stage: _Stage, run: Run) -> None:
                 "confidence": round(0.55 + 0.4 * rng.random(), 2),
             }
         )
-    stage.registry.predict(predictions, run.statement[:2000], [r["compound"] for r in truths(run.task)], LABELS)
+    stage.registry.predict(predictions, run.statement, [r["compound"] for r in truths(run.task)], LABELS)
     stage.call("submit_predictions", {"predictions": predictions}, {"accepted": len(predictions)})
