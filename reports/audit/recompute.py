@@ -16,7 +16,7 @@ from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationError, RelaxationMaker
 from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, WorkerPool
 from hepbench.reports.audit.subject import Finding, Subject, parsed_events
-from hepbench.reports.audit.world import World, world_of
+from hepbench.reports.audit.world import RELAXATIONS, World, world_of
 
 CHECK = "recomputation"
 ENERGY_TOLERANCE = 0.002
@@ -68,9 +68,10 @@ def claims_of(subject: Subject) -> Iterator[Claim]:
     """Every energy that the run measured."""
     for event, payload in parsed_events(subject.events, "LabResultRecorded"):
         answer = payload.get("answer")
-        if not payload.get("measurement") or not isinstance(answer, dict) or "compound" not in answer:
+        tool = payload.get("tool")
+        if tool not in RELAXATIONS or not isinstance(answer, dict) or "compound" not in answer:
             continue
-        made = _relaxed if "prototype" in answer else _compared
+        made = _relaxed if tool == "relax_structure" else _compared
         for claim in made(answer):
             yield replace(claim, sample=subject.name, event=event.seq)
 
@@ -78,7 +79,7 @@ def claims_of(subject: Subject) -> Iterator[Claim]:
 def _relaxed(answer: Mapping[str, Any]) -> Iterator[Claim]:
     enthalpy = answer.get("enthalpy_eV_per_atom")
     if isinstance(enthalpy, int | float):
-        yield _claim(answer, str(answer["prototype"]), answer, enthalpy=float(enthalpy))
+        yield _claim(answer, str(answer.get("prototype")), answer, enthalpy=float(enthalpy))
 
 
 def _compared(answer: Mapping[str, Any]) -> Iterator[Claim]:

@@ -23,6 +23,9 @@ from hepbench.reports.audit.subject import Finding, Subject, parsed_events
 from hepbench.tasks import families
 
 PROVENANCE, SEALED, LABORATORY = "provenance", "held-outs", "laboratory"
+RELAXATIONS = frozenset({"relax_structure", "compare_structures"})
+"""Tools whose answers the reference set gives, and a relaxation can check."""
+
 _OWN_WORDS = frozenset({"result", "budget_left", "provenance"})
 
 
@@ -161,7 +164,9 @@ def laboratory(subject: Subject) -> Iterator[Finding]:
         return
     for event, payload in parsed_events(subject.events, "LabResultRecorded"):
         answer = payload.get("answer")
-        if payload.get("measurement") and isinstance(answer, dict) and answer.get("pressure_GPa") == 0:
+        if payload.get("tool") not in RELAXATIONS or not isinstance(answer, dict):
+            continue
+        if payload.get("measurement") and answer.get("pressure_GPa") == 0:
             yield from _answer_findings(found, event.seq, payload, answer)
 
 
