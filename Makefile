@@ -10,7 +10,7 @@ REQUIREMENTS := pyproject.toml constraints.txt
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint readme clean
 
 help: ## say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -28,6 +28,11 @@ lint: $(VENV)/.dev ## ruff, mypy strict, and the one-way imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p hepbench
 	$(BIN)/lint-imports
+
+readme: $(VENV)/.base ## refresh the README's table of truth from the reference set
+	$(BIN)/hepbench reference show ao2 --markdown > .truth.md
+	sed -i -e '/<!-- truth -->/,/<!-- \/truth -->/{//!d}' -e '/<!-- truth -->/r .truth.md' README.md
+	rm .truth.md
 
 clean: ## remove .venv and caches; logs stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
