@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from hepbench.harness.laboratory.family import Family
 from hepbench.harness.laboratory.phases import Candidate, identify
-from hepbench.harness.laboratory.potentials import potential
+from hepbench.harness.laboratory.potentials import PotentialError, potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.reference import write_reference
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
@@ -117,7 +117,11 @@ def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
 
 
 def finished(jobs: list[Job], pool: WorkerPool) -> Iterator[tuple[Job, Outcome]]:
-    """Jobs with their outcomes, as they finish; a job is tried three times before it counts as failed."""
+    """Jobs with their outcomes, as they finish; a job is tried three times before it counts as failed.
+
+    Raises:
+        PotentialError: a worker cannot load the potential.
+    """
     running: dict[Future[Outcome], tuple[Job, int]] = {pool.submit(job): (job, 1) for job in jobs}
     while running:
         for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -125,6 +129,8 @@ def finished(jobs: list[Job], pool: WorkerPool) -> Iterator[tuple[Job, Outcome]]
             try:
                 yield job, pool.outcome(job, future)
             except LiveRelaxationError as e:
+                if isinstance(e.__cause__, PotentialError):  # it would fail every job alike
+                    raise e.__cause__ from e
                 if tries < TRIES:
                     running[pool.submit(job)] = (job, tries + 1)
                 else:
@@ -132,17 +138,17 @@ def finished(jobs: list[Job], pool: WorkerPool) -> Iterator[tuple[Job, Outcome]]
 
 
 def read_journal(path: Path) -> dict[str, Outcome]:
-    """The journal's jobs. A torn last line, of a build that was killed while writing it, is passed over."""
+    """The journal's jobs. A line that is no whole entry, such as one torn by a kill, is passed over."""
     outcomes: dict[str, Outcome] = {}
     if not path.exists():
         return outcomes
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
-        except json.JSONDecodeError:
+            record = Relaxation.model_validate(entry["record"])
+            outcomes[entry["job"]] = Outcome(record, _atoms(entry["atoms"]), float(entry["seconds"]))
+        except (ValueError, KeyError, TypeError):
             continue
-        record = Relaxation.model_validate(entry["record"])
-        outcomes[entry["job"]] = Outcome(record, _atoms(entry["atoms"]), entry["seconds"])
     return outcomes
 
 

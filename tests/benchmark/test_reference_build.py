@@ -7,6 +7,7 @@ import pytest
 from hepbench.benchmark import reference as building
 from hepbench.benchmark.reference import Build, read_journal
 from hepbench.harness.laboratory.family import Compound, Family, Prototype, Site
+from hepbench.harness.laboratory.potentials import PotentialError
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.laboratory.workers import WorkerPool
@@ -123,3 +124,18 @@ def test_job_that_always_kills_its_worker_is_recorded_as_failed(tmp_path: Path) 
     assert "the worker process died" in record.error
     assert record.error.endswith("3 times")
     assert ReferenceSet.load(tmp_path).left_out == {"CuPd": "no candidate converged to a listed phase"}
+
+
+def test_potential_that_no_worker_can_load_ends_the_build(tmp_path: Path) -> None:
+    build = Build(ALLOYS, "ase:no.such.module:X", tmp_path)
+    with WorkerPool(1) as pool, pytest.raises(PotentialError, match=r"cannot import no\.such\.module"):
+        build.run(pool)
+    assert read_journal(build.journal) == {}
+    assert not (tmp_path / "energies.csv").exists()
+
+
+@pytest.mark.parametrize("line", ["[]", "7", "{}", '{"job": "x", "record": {"energy": "much"}}', "\x00\x00"])
+def test_line_that_is_no_entry_is_passed_over(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(line + "\n")
+    assert read_journal(path) == {}
