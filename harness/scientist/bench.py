@@ -69,9 +69,15 @@ class Bench:
         return self.space.newest(left, self.cases)
 
     def shortlist(self, compound: str, size: int) -> tuple[str, ...]:
-        """The prototypes most likely to be lowest for a compound, judged by its measured neighbours."""
+        """The prototypes most likely to be lowest for a compound, judged by its measured neighbours.
+
+        The best start of each label comes before a second start of any: a comparison that leaves a label out
+        says nothing about it.
+        """
         expected = {p: self._expected(compound, p) for p in self.labels}
-        return tuple(sorted(expected, key=lambda p: (expected[p], p))[:size])
+        ranked = sorted(expected, key=lambda p: (expected[p], p))
+        firsts = {self.labels[p]: p for p in reversed(ranked)}
+        return tuple(sorted(ranked, key=lambda p: firsts[self.labels[p]] != p)[:size])
 
     def _expected(self, compound: str, prototype: str) -> float:
         """Mean energy above the lowest over measured compounds, near ones weighing most, less its spread."""
@@ -101,7 +107,7 @@ class Bench:
         if not gaps:
             self.closed.add(compound)
             return
-        self.starts[compound] = {p: gap_of(p, self.labels[p], data, gaps) for p in prototypes}
+        self.starts[compound] = {p: gap_of(p, self.labels[p], data) for p in prototypes}
         self.cases[compound] = Case(
             compound=compound,
             result=str(data.get("result", "")),
@@ -118,18 +124,21 @@ class Bench:
             self.closed.add(compound)
 
 
-def gap_of(prototype: str, label: str, data: Mapping[str, Any], gaps: Mapping[str, float]) -> float | None:
+def gap_of(prototype: str, label: str, data: Mapping[str, Any]) -> float | None:
     """How far above the lowest a start ended, or None when it failed or became something unlisted.
 
-    A start that became another phase leads there in this compound, and may stay itself in the next: it
-    counts a little more than the phase that it became.
+    A start that became another phase leads there in this compound and may stay itself in the next, and so
+    may the worse of two starts with one label: each counts a little more than the phase that stands for it.
     """
     if any(r.get("prototype") == prototype for r in _rows(data, "failed")):
         return None
-    became = [str(r.get("became")) for r in _rows(data, "changed") if r.get("prototype") == prototype]
-    if not became:
-        return gaps.get(label)
-    return gaps[became[0]] + CHANGED_MEV if became[0] in gaps else None
+    became = [r.get("became") for r in _rows(data, "changed") if r.get("prototype") == prototype]
+    phase = became[0] if became else label
+    row = next((r for r in _rows(data, "ranking") if r.get("phase") == phase), None)
+    if row is None:
+        return None
+    stands_for_itself = not became and row.get("started_as", prototype) == prototype
+    return float(row["above_lowest_meV_per_atom"]) + (0.0 if stands_for_itself else CHANGED_MEV)
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

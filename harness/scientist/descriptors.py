@@ -79,7 +79,8 @@ def _catalogue(pattern: Pattern) -> tuple[Descriptor, ...]:
     """Every descriptor of such a formula, the ones that textbooks would try first at the front."""
     varying = [i for i, varies in enumerate(pattern.varying) if varies]
     cations = [i for i in varying if i != pattern.anion]
-    pairs = list(combinations(varying, 2))
+    # two sites with equally many atoms: these compete for their places
+    pairs = [(i, j) for i, j in combinations(varying, 2) if pattern.counts[i] == pattern.counts[j]]
     name = pattern.sites
     return (
         *(_size(pattern, i) for i in cations),

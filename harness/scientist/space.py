@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hepbench.harness.scientist.descriptors import Describer, Values
 
@@ -21,12 +22,17 @@ class Space:
     Attributes:
         describer: Turns any formula of the family into descriptors.
         described: Compound → its descriptors.
-        distances: Pair of compounds → root mean square difference of their scaled descriptors.
+        distances: Compound → root mean square differences of its scaled descriptors from those of each
+            compound, in the order of `described`.
     """
 
     describer: Describer | None = None
     described: Mapping[str, Values] = field(default_factory=dict)
-    distances: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    distances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        return {c: i for i, c in enumerate(self.described)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,16 +47,16 @@ class Space:
 
     def distance(self, a: str, b: str) -> float:
         """How far apart two measurable compounds are; 0 for others, of which nothing is known."""
-        return self.distances.get((a, b), 0.0)
+        return self.distances[a][self._place[b]] if a in self._place and b in self._place else 0.0
 
     def typical(self, number: int) -> list[str]:
         """The compounds that best stand for all: each brings them nearest, in sum, to those chosen."""
-        near = dict.fromkeys(self.described, FAR)
+        near = [FAR] * len(self.described)
         chosen: list[str] = []
-        while near and len(chosen) < min(number, len(near)):
-            left = [c for c in near if c not in chosen]
-            best = min(left, key=lambda new: sum(min(d, self.distance(c, new)) for c, d in near.items()))
-            near = {c: min(d, self.distance(c, best)) for c, d in near.items()}
+        while len(chosen) < min(number, len(near)):
+            left = [c for c in self.described if c not in chosen]
+            best = min(left, key=lambda c: sum(map(min, near, self.distances[c])))
+            near = [*map(min, near, self.distances[best])]
             chosen.append(best)
         return chosen
 
@@ -86,5 +92,5 @@ def space(describer: Describer, compounds: Sequence[str]) -> Space:
     return Space(
         describer,
         known,
-        {(a, b): math.dist(p, q) / root for a, p in points.items() for b, q in points.items()},
+        {c: tuple(math.dist(p, q) / root for q in points.values()) for c, p in points.items()},
     )

@@ -72,6 +72,11 @@ class World:
     """One run: the laboratory and the registry, answering call by call."""
 
     law: Callable[[str], dict[str, float]] = energies
+    offered: tuple[str, ...] = tuple(f"{e}O2" for e in CATIONS if f"{e}O2" not in HELD_OUT)
+    held_out: tuple[str, ...] = HELD_OUT
+    labels: tuple[str, ...] = PROTOTYPES
+    row: Callable[[str], dict[str, Any]] = element_row
+    family: str = "AO2 dioxides"
     budget: int = 80
     untrusted: frozenset[str] = frozenset()
     tools: tuple[str, ...] = (*LAB_TOOLS, *REGISTRY_TOOLS, "finish_research")
@@ -82,10 +87,6 @@ class World:
     rule: str = ""
     finished: bool = False
     reminded: bool = False
-
-    @property
-    def offered(self) -> list[str]:
-        return [f"{e}O2" for e in CATIONS if f"{e}O2" not in HELD_OUT]
 
     def answer(self, name: str, arguments: dict[str, Any]) -> str:
         operation: Callable[..., str] = getattr(self, f"_{name}")
@@ -133,10 +134,10 @@ class World:
         return to_text(
             {
                 "result": self._result("list_prototypes"),
-                "family": "AO2 dioxides",
+                "family": self.family,
                 "label_name": "polymorph",
-                "prototypes": [{"name": f"{p}-start", "label": p} for p in PROTOTYPES],
-                "exploration_compounds": self.offered,
+                "prototypes": [{"name": f"{p}-start", "label": p} for p in self.labels],
+                "exploration_compounds": list(self.offered),
                 "budget_left": self.budget,
             }
         )
@@ -150,12 +151,12 @@ class World:
         return to_text(
             {
                 "result": self._result("element_properties"),
-                "elements": [element_row(e) for e in elements],
+                "elements": [self.row(e) for e in elements],
             }
         )
 
     def _compare_structures(self, compound: str, prototypes: list[str], pressure_GPa: float = 0.0) -> str:  # noqa: N803
-        if compound in HELD_OUT:
+        if compound in self.held_out:
             raise Refusal("laboratory", f"{compound} is sealed.", "…")
         fresh = {(compound, p) for p in prototypes} - self.seen
         if len(fresh) > self.budget:
@@ -199,7 +200,7 @@ class World:
         return "The research is over. The prediction phase follows."
 
     def _submit_predictions(self, predictions: list[dict[str, Any]], rule: str) -> str:
-        missing = self.registry.predict(predictions, rule, HELD_OUT, PROTOTYPES)
+        missing = self.registry.predict(predictions, rule, self.held_out, self.labels)
         self.predictions |= {p["compound"]: p for p in predictions}
         self.rule = rule
         return to_text({"accepted": len(predictions), "missing": missing})
@@ -226,7 +227,8 @@ class Run:
 
     @property
     def accuracy(self) -> float:
-        right = [self.world.predictions[c]["label"] == best(self.world.law, c) for c in HELD_OUT]
+        held_out = self.world.held_out
+        right = [self.world.predictions[c]["label"] == best(self.world.law, c) for c in held_out]
         return sum(right) / len(right)
 
     @property
@@ -269,12 +271,12 @@ def play(name: str, world: World, turn_limit: int = 150, warn_at: int | None = N
             run.messages.append(ChatMessageUser(content="You answered without calling a tool. Go on."))
         if turn_limit - run.turns == warn_at:
             run.messages.append(ChatMessageUser(content=f"{warn_at} turns are left for the research."))
-    asked = f"Held-out compounds: {', '.join(HELD_OUT)}\n\nLabels: {', '.join(PROTOTYPES)}"
+    asked = f"Held-out compounds: {', '.join(world.held_out)}\n\nLabels: {', '.join(world.labels)}"
     run.messages.append(
         ChatMessageUser(content=f"The laboratory is closed.\n\n{asked}\n\nCall submit_predictions.")
     )
     for _ in range(4):
-        if len(world.predictions) < len(HELD_OUT):
+        if len(world.predictions) < len(world.held_out):
             one_turn(run, policy, ("submit_predictions", "list_hypotheses", "get_hypothesis"))
     return run
 

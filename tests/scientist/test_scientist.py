@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
+from hepbench.harness.laboratory.elements import element_row as real_row
 from hepbench.harness.scientist.conversation import read
 from hepbench.harness.scientist.scientist import scientist
 
@@ -135,6 +136,53 @@ def test_it_guesses_without_a_laboratory(new_world: Any, play_run: Any, tools: t
     run = play_run("scientist", new_world(tools=tools))
     assert {p["label"] for p in run.world.predictions.values()} == {"cubic"}
     assert "guess" in run.world.rule
+
+
+def ordered(compound: str) -> dict[str, float]:
+    """Double perovskites: order follows the difference of the charges of B and B'."""
+    far = any(pair in compound for pair in ("MgW", "CoW", "LiRe", "ScNb", "MgTe", "FeW"))
+    return {"rock-salt": 0.0 if far else 30.0, "layered": 30.0 if far else 0.0, "columnar": 20.0}
+
+
+def packed(compound: str) -> dict[str, float]:
+    """MX: pnictides of early metals are B1, of others B31; chalcogenides are B8."""
+    pnictide, early = compound.endswith(("P", "As", "Sb")), compound[:2] in ("Ti", "Sc", "Zr", "Nb", "Hf")
+    energy = {"B1": 60.0, "B8": 40.0 if pnictide else 0.0, "B31": 50.0, "B3": 90.0, "B2": 200.0}
+    return energy | ({"B1" if early else "B31": 0.0} if pnictide else {})
+
+
+A_SITES, PAIRS = "Ca Sr Ba", "MgW CoW LiRe ScNb TiZr TiSn ZrSn HfTi GeTi TiHf"
+METALS, ANIONS = "Sc Ti V Cr Mn Fe Co Ni Zr Nb Mo Ru Rh Pd", "S Se Te P As Sb"
+PEROVSKITES = tuple(f"{a}2{pair}O6" for a in A_SITES.split() for pair in PAIRS.split())
+MX = tuple(m + x for m in METALS.split() for x in ANIONS.split())
+
+
+@pytest.mark.parametrize(
+    ("law", "known", "sealed", "labels"),
+    [
+        (
+            ordered,
+            PEROVSKITES,
+            ("Ba2MgTeO6", "La2MgTiO6", "Sr2FeWO6", "Ca2ZrHfO6"),
+            ("rock-salt", "layered", "columnar"),
+        ),
+        (packed, MX, ("HfS", "HfP", "TaSe", "IrAs", "PtSb", "IrTe"), ("B1", "B8", "B31", "B3", "B2")),
+    ],
+)
+def test_it_works_on_families_of_another_shape(
+    new_world: Any,
+    play_run: Any,
+    law: Law,
+    known: tuple[str, ...],
+    sealed: tuple[str, ...],
+    labels: tuple[str, ...],
+) -> None:
+    world = new_world(law=law, offered=known, held_out=sealed, labels=labels, row=real_row, budget=160)
+    run = play_run("scientist", world)
+    assert run.refusals == []
+    assert run.turns <= 90
+    assert run.accuracy >= 0.75
+    assert not any(h.is_open for h in world.registry.state.hypotheses.values())
 
 
 def test_a_hypothesis_that_it_does_not_know_is_closed_after_the_reminder(
