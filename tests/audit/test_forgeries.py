@@ -11,25 +11,16 @@ from typing import Any
 import forging
 import pytest
 from forging import Edit, Sample, events, everywhere, first, rehash
+from honest_runs import scientist_log
 from inspect_ai import eval as inspect_eval
 
 from hepbench.reports.audit.audit import Report, audit
 from hepbench.tasks.ao2 import ao2
 
-_MADE: dict[str, Path] = {}
-
 
 @pytest.fixture
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real run of the scientist, made once for all tests here."""
-    if "log" not in _MADE:
-        folder = tmp_path_factory.mktemp("honest")
-        log = inspect_eval(
-            ao2(lab_budget=120), model="hepbench/scientist", log_dir=str(folder), display="none"
-        )[0]
-        assert log.status == "success", log.error
-        _MADE["log"] = Path(log.location)
-    return _MADE["log"]
+    return scientist_log(tmp_path_factory.getbasetemp())
 
 
 def found(log: Path, tmp_path: Path, edit: Edit, **more: Any) -> tuple[Report, int | None]:
