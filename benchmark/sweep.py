@@ -20,6 +20,7 @@ from hepbench.tasks.ao2 import ao2
 from hepbench.tasks.families import FAMILY_IDS
 from hepbench.tasks.family import family
 from hepbench.tasks.mx import mx
+from hepbench.tasks.parameters import parameters
 
 NO_MODEL = "none/none"
 AGENTS: tuple[HarnessName, ...] = tuple(name for name in HARNESSES if name not in FLOORS)
@@ -57,6 +58,7 @@ class Sweep:
 
     def _run(self, name: str, harness: HarnessName, model: str) -> Task:
         given = {**self.arguments, "harness": harness}
+        parameters(name, given)  # one line for a parameter that does not exist
         task: Task = _TASKS[name](**given) if name in _TASKS else family(family=name, **given)
         task.model = get_model(model)
         return task

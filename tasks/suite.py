@@ -14,8 +14,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 import hepbench
 from hepbench.harness.agents.harnesses import harness_solver
 from hepbench.harness.agents.prompts import prompt
+from hepbench.harness.laboratory.cache import cached, open_cache
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
+from hepbench.harness.laboratory.live import shared_runner
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004 - the field's word
 from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers
@@ -46,7 +48,7 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
         score_on_error=True,  # an errored sample is wrong, not absent
         version=family.version,
         metadata={**about, "rules": asked.rules.model_dump()},
-        name=family_id,
+        name=family.id,
     )
 
 
@@ -69,7 +71,9 @@ def open_laboratory(family: Family, reference: ReferenceSet, asked: RunParameter
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         settings = LabSettings(budget=asked.lab_budget, time_limit=asked.live_time_limit)
-        state.tools = laboratory_tools(Laboratory(family, reference, settings))
+        run = cached(shared_runner(asked.live_time_limit), open_cache(asked.cache))
+        database = families.known_database(family, asked.database)
+        state.tools = laboratory_tools(Laboratory(family, reference, settings, run, database))
         return state
 
     return solve

@@ -134,9 +134,7 @@ def test_closed_book_has_no_laboratory(run_halides: Run, scripted: Callable[...,
 def test_another_harness_by_solver_keeps_the_tasks_limits(
     run_halides: Run, scripted: Callable[..., Model]
 ) -> None:
-    log = run_halides(
-        "hep", scripted([COMPARE, COMPARE, PREDICT]), {"turn_limit": 2}, solver=react()
-    )
+    log = run_halides("hep", scripted([COMPARE, COMPARE, PREDICT]), {"turn_limit": 2}, solver=react())
     assert state_of(log).about["harness"] == "react"
     assert state_of(log).ended == "turn limit"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from inspect_ai.event import ModelEvent
 from inspect_ai.log import EvalLog, EvalSample
-from inspect_ai.model import ChatMessageTool, ChatMessageUser
+from inspect_ai.model import ChatMessageTool, ChatMessageUser, ModelCost
 
 from hepbench.harness.agents import run as run_module
 from hepbench.harness.agents.window import Window
@@ -205,3 +205,14 @@ def test_the_tests_above_see_that_a_handling_is_missing(
     )
     with pytest.raises(AssertionError):
         test(talk, "chat")
+
+
+def test_money_is_counted_where_prices_are_given(talk: Talk) -> None:
+    price = ModelCost(input=10.0, output=100.0, input_cache_write=0, input_cache_read=0)
+    log, server = talk(
+        "chat", [reply(c) for c in (COMPARE, FINISH, PREDICT)], model_cost_config={"openai/gpt-4o": price}
+    )
+    costs = (sample_of(log).scores or {})["costs"].value
+    assert isinstance(costs, dict)
+    assert costs["model_calls"] == server.served == 3
+    assert costs["money"] == pytest.approx(3 * (100 * 10 + 10 * 100) / 1e6)
