@@ -24,6 +24,8 @@ class Commands(DeferredGroup):
         "hypotheses": ("hypotheses_cli:hypotheses", "A run's hypotheses: how they came, fared and ended."),
         "journal": ("journal_cli:app", "Read a run's durable journal, or compare it with the log."),
         "reference": ("reference_cli:app", "Build, verify and show the reference sets."),
+        "database": ("database_cli:app", "The local databases of known structures."),
+        "cache": ("cache_cli:app", "The cache of live relaxations and simulations."),
     }
 
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from hepbench.harness.laboratory.family import Family, FamilyError, load_family
+from hepbench.harness.laboratory.known import Database, LocalDatabase
+from hepbench.harness.laboratory.optimade import OptimadeDatabase
 
 DATA = Path(__file__).parent / "data"
 FAMILY_IDS = ("ao2", "a2bbo6", "mx")
@@ -50,3 +52,22 @@ def reference_path(family: str, potential_id: str) -> Path:
     """
     safe = potential_id.replace(":", "_").replace("/", "_")
     return folder(family) / "reference" / safe
+
+
+def known_database(family: Family, asked: str = "local") -> Database | None:
+    """Where known structures of a family are looked up.
+
+    Args:
+        family: Whose structures.
+        asked: "local" for the one that ships with the family, "off", a file that ends in .db, or the base URL
+            of an OPTIMADE provider.
+
+    Returns:
+        None for "off", and for "local" where none ships with the family.
+    """
+    if asked.startswith(("http://", "https://")):
+        return OptimadeDatabase(asked, family)
+    if asked not in ("local", "off"):
+        return LocalDatabase(Path(asked))
+    shipped = DATA / family.id / "known.db"
+    return LocalDatabase(shipped) if asked == "local" and shipped.is_file() else None

@@ -12,6 +12,7 @@ from hepbench.harness.protocol.durable import AUTO, OFF
 from hepbench.harness.protocol.rules import ProtocolRules
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
+LOCAL = "local"
 
 
 class RunParameters(BaseModel):
@@ -24,7 +25,10 @@ class RunParameters(BaseModel):
         turn_limit: Model generations of the research phase; the prediction phase has its own few.
         token_limit: Tokens of the research phase; None for no limit.
         context_limit: Context window of the model in tokens, where Inspect does not know it.
-        live_time_limit: Seconds that one live relaxation may take.
+        live_time_limit: Seconds that one live relaxation or simulation may take.
+        cache: Where live results are kept: "auto", "off", a folder, a file that ends in .db, or a URL.
+        database: Where known structures are looked up: "local", "off", a file that ends in .db, or the base
+            URL of an OPTIMADE provider.
         rules: Thresholds and gates of the protocol.
         journal: Where the durable journal goes: "auto", "require", "off" or a folder.
     """
@@ -38,10 +42,12 @@ class RunParameters(BaseModel):
     token_limit: int | None = Field(default=None, ge=1)
     context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
+    cache: str = Field(default=AUTO, min_length=1, max_length=4_000)
+    database: str = Field(default=LOCAL, pattern=r"^(local|off|https?://\S+|.*\.db)$", max_length=4_000)
     rules: ProtocolRules = ProtocolRules()
     journal: str = Field(default=AUTO, min_length=1, max_length=4_000)
 
-    @field_validator("journal", mode="before")
+    @field_validator("journal", "cache", "database", mode="before")
     @classmethod
     def _yaml_off(cls, value: object) -> object:
         """Inspect reads `-T journal=off` as YAML, where `off` is false."""

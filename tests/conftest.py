@@ -20,6 +20,8 @@ from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.store import start_registry
 from hepbench.scorers import suite_scorers
 
+os.environ["HEPBENCH_CACHE"] = "off"  # no test reads or writes the user's cache
+
 Play = Callable[[Registry, int], None]
 """What happens in a run: the registry, and the epoch (from 1)."""
 

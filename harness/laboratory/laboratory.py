@@ -14,6 +14,7 @@ from typing import Protocol
 from hepbench.harness.laboratory.arguments import LabRefusal
 from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
+from hepbench.harness.laboratory.known import Database
 from hepbench.harness.laboratory.live import LiveRelaxations, RunJob, shared_runner
 from hepbench.harness.laboratory.potentials import PotentialError
 from hepbench.harness.laboratory.records import Provenance, Relaxation
@@ -73,6 +74,7 @@ class Laboratory:
         reference: Relaxations at zero pressure; its potential and recipe are those of live ones too.
         settings: Budget and limits.
         run_job: Does live relaxations and simulations; by default in the worker processes of this process.
+        database: Known structures; None where the run has none.
     """
 
     def __init__(
@@ -81,9 +83,11 @@ class Laboratory:
         reference: Reference,
         settings: LabSettings | None = None,
         run_job: RunJob | None = None,
+        database: Database | None = None,
     ) -> None:
         self.family = family
         self.settings = settings or LabSettings()
+        self.database = database
         self.provenance = reference.provenance
         self.closed = False
         self._reference = reference
@@ -188,6 +192,7 @@ class Laboratory:
             "relax_structure": f'relax_structure(compound="{compound}", prototype="{names[0]}")',
             "compare_structures": f'compare_structures(compound="{compound}", prototypes={names})',
             "run_md": f'run_md(compound="{compound}", prototype="{names[0]}", temperature_K=1000)',
+            "query_database": f'query_database(compound="{compound}")',
             "element_properties": 'element_properties(elements=["Ti", "O"])',
         }.get(tool, f"{tool}()").replace("'", '"')
 

@@ -26,6 +26,7 @@ from hepbench.harness.laboratory.arguments import (
     prototype_of,
     prototypes_of,
 )
+from hepbench.harness.laboratory.known import Database, DatabaseError
 from hepbench.harness.laboratory.laboratory import Laboratory
 from hepbench.harness.laboratory.simulations import (
     DEFAULT_STEPS,
@@ -39,7 +40,15 @@ from hepbench.harness.text import clean, shorten, to_text
 
 logger = getLogger(__name__)
 
-TOOL_NAMES = ("list_prototypes", "element_properties", "relax_structure", "compare_structures", "run_md")
+TOOL_NAMES = (
+    "list_prototypes",
+    "element_properties",
+    "query_database",
+    "relax_structure",
+    "compare_structures",
+    "run_md",
+)
+"""`query_database` is offered where the run has a database."""
 
 
 def laboratory_tools(lab: Laboratory) -> list[Tool]:
@@ -47,8 +56,9 @@ def laboratory_tools(lab: Laboratory) -> list[Tool]:
 
     They are built by `ToolDef`, not by `@tool`, which would keep the laboratory in Inspect's global registry.
     """
-    makers = (list_prototypes, element_properties, relax_structure, compare_structures, run_md)
-    return [make(lab) for make in makers]
+    look_up = [list_prototypes(lab), element_properties(lab)]
+    known = [query_database(lab, lab.database)] if lab.database else []
+    return [*look_up, *known, relax_structure(lab), compare_structures(lab), run_md(lab)]
 
 
 def list_prototypes(lab: Laboratory) -> Tool:
@@ -110,6 +120,40 @@ def element_properties(lab: Laboratory) -> Tool:
             return _recorded(registry, "element_properties", arguments, answer)
 
     return ToolDef(execute, name="element_properties", max_output=0).as_tool()
+
+
+def query_database(lab: Laboratory, database: Database) -> Tool:
+    """Known structures of a compound."""
+
+    async def execute(compound: str) -> str:
+        """Look up the known crystal structures of a compound.
+
+        Answers with one entry for each structure: what it is called, which listed prototype it is (null: none
+        of them), space group, cell (a, b, c in Å, angles in degrees), volume (Å³/atom) and where it comes
+        from. Free. What is known from experiment or from another calculation need not be what the potential
+        of this question prefers: it helps to think, but it is no measurement and cannot move a belief.
+
+        Args:
+            compound: Formula of an exploration compound, for example "TiO2".
+        """
+        arguments = {"compound": compound}
+        with _asked(lab, "query_database", arguments) as registry:
+            example = lab.example("query_database")
+            found = compound_of(lab.family, compound, example)
+            try:
+                entries = await anyio.to_thread.run_sync(
+                    database.entries, found.formula, abandon_on_cancel=True
+                )
+            except DatabaseError as e:
+                raise LabRefusal(f"{e}.", example) from e
+            answer = {
+                "compound": found.formula,
+                "database": database.name,
+                "structures": [entry.row() for entry in entries],
+            }
+            return _recorded(registry, "query_database", arguments, answer)
+
+    return ToolDef(execute, name="query_database").as_tool()
 
 
 def relax_structure(lab: Laboratory) -> Tool:

@@ -151,6 +151,7 @@ def make_lab(family: Family, tio2: Records, worker: FakeWorker) -> Callable[...,
     """Builds laboratories; keyword arguments are settings."""
 
     def make(**settings: Any) -> Laboratory:
-        return Laboratory(family, FakeReference(tio2), LabSettings(**settings), worker)
+        database = families.known_database(family)
+        return Laboratory(family, FakeReference(tio2), LabSettings(**settings), worker, database)
 
     return make

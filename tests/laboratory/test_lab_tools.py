@@ -168,6 +168,22 @@ def test_compare_structures(bench: Bench) -> None:
     assert bench.registry.state.results["R1"].faults == ()
 
 
+def test_query_database(bench: Bench, family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = bench("query_database", compound="TiO2")
+    assert list(answer) == ["result", "compound", "database", "structures"]
+    assert [s["phase"] for s in answer["structures"]] == ["rutile", "anatase", "brookite"]
+    assert not bench.registry.state.results["R1"].measurement
+    assert bench.lab.budget_left == 30
+    for sealed in family.of_part("interpolation", "extrapolation"):
+        assert "sealed" in bench.refused("query_database", compound=sealed.formula)
+    monkeypatch.setattr(bench.lab.database, "path", Path("/nowhere/known.db"))
+    assert "there is no database" in bench.refused("query_database", compound="TiO2")
+
+
+def test_without_a_database_its_tool_is_not_offered(family: Family, tio2: Any) -> None:
+    assert "query_database" not in Bench(Laboratory(family, Standing(CHGNET, "0" * 64, tio2))).tools
+
+
 def test_run_md(bench: Bench) -> None:
     answer = bench("run_md", compound="TiO2", prototype="rutile", temperature_K="1000 K")
     assert answer["survived"] is answer["trusted"] is True
@@ -283,6 +299,7 @@ def test_a_call_after_the_end(bench: Bench) -> None:
 EVERY_TOOL: list[Call] = [
     ("list_prototypes", {}),
     ("element_properties", {"elements": ["Ti"]}),
+    ("query_database", {"compound": "TiO2"}),
     ("relax_structure", {"compound": "TiO2", "prototype": "rutile"}),
     ("compare_structures", {"compound": "TiO2", "prototypes": ["rutile", "anatase"]}),
     ("run_md", {"compound": "TiO2", "prototype": "rutile", "temperature_K": 1000}),
@@ -351,6 +368,7 @@ pressures = st.sampled_from([0, 0.0, -0.0, 10, 1e-12, 51, 1e300, 10**400, "5 GPa
 symbols = st.lists(st.sampled_from(["Ti", "O", "Ce", "Xx"]) | st.text(max_size=3), max_size=45)
 calls = st.one_of(
     st.just(("list_prototypes", {})),
+    st.fixed_dictionaries({"compound": compounds}).map(lambda a: ("query_database", a)),
     st.fixed_dictionaries({"elements": symbols | anything}).map(lambda a: ("element_properties", a)),
     st.fixed_dictionaries({"compound": compounds, "prototype": names, "pressure_GPa": pressures}).map(
         lambda a: ("relax_structure", a)

@@ -1,0 +1,339 @@
+"""A shared, content-addressed cache of live results: relaxations and simulations.
+
+An entry's key is the SHA-256 of everything that the result depends on: the start structure, the weights of
+the potential, the settings, the versions of the packages. So an entry never has to be invalidated, and a
+cache can be shared by users, tasks and machines. It is an `ase.db` database, with the structure as a row that
+`ase db` and `ase gui` open: SQLite by default, PostgreSQL by URL (`pip install 'hepbench[postgres]'`).
+
+Many processes may use one cache: each reads and writes in single transactions, and two that write one key
+write the same result. An entry whose checksum does not fit is deleted and computed again. A cache that cannot
+be used (read-only, full, not a database) is left alone after one warning: the run goes on without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging import getLogger
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import numpy as np
+
+from hepbench.harness.laboratory.dynamics import Trajectory
+from hepbench.harness.laboratory.live import RunJob
+from hepbench.harness.laboratory.potentials import potential
+from hepbench.harness.laboratory.records import Relaxation
+from hepbench.harness.laboratory.simulations import DynamicsJob, DynamicsOutcome
+from hepbench.harness.laboratory.structures import start_atoms
+from hepbench.harness.laboratory.workers import Job, Outcome, T, Work
+
+if TYPE_CHECKING:
+    from ase import Atoms
+
+logger = getLogger(__name__)
+
+AUTO = "auto"
+OFF = "off"
+VARIABLE = "HEPBENCH_CACHE"
+"""Environment variable: a folder, a file that ends in .db, a URL, or "off"."""
+
+FORMAT = 1
+"""Raised when entries of older versions cannot be read any more."""
+
+_DIGITS = 6  # of coordinates in a key, Å: two machines may build one start with other last bits
+
+
+class CacheError(RuntimeError):
+    """A cache that cannot be used; one line that names it."""
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What stands in a cache. `bytes` is None for a server's."""
+
+    place: str
+    relaxations: int
+    simulations: int
+    bytes: int | None
+
+
+def place_of(asked: str = AUTO) -> str | None:
+    """Where the cache is.
+
+    Args:
+        asked: "auto" for `$HEPBENCH_CACHE`, or else the user's cache folder; "off"; a folder, a file that
+            ends in .db, or the URL of a PostgreSQL database.
+
+    Returns:
+        A file or a URL; None for no cache.
+    """
+    named = os.environ.get(VARIABLE, "") if asked == AUTO else asked
+    if named == OFF:
+        return None
+    if not named:
+        from platformdirs import user_cache_path
+
+        return str(user_cache_path("hepbench") / "live.db")
+    if "://" in named or named.endswith(".db"):
+        return named
+    return str(Path(named).expanduser() / "live.db")
+
+
+class Cache:
+    """Live results in a database.
+
+    Args:
+        place: A file that ends in .db, or a URL.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def get(self, work: Job | DynamicsJob) -> Outcome | DynamicsOutcome | None:
+        """The result of a job, or None when there is none that is sound.
+
+        Raises:
+            CacheError: the cache cannot be used.
+        """
+        key = key_of(work)
+        with self._database() as database:
+            number = _number(database, key)
+            if number is None:
+                return None
+            try:
+                return _outcome(work, database.get(number))
+            except _DAMAGE as e:
+                logger.warning("cache %s: entry %s is damaged (%s)", self._shown, key[:16], type(e).__name__)
+                database.delete([number])
+                return None
+
+    def put(self, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome) -> None:
+        """Keep a result. Where another process was quicker, its result stays.
+
+        Raises:
+            CacheError: the cache cannot be used.
+        """
+        key = key_of(work)
+        with self._database() as database:
+            if _number(database, key) is None:
+                _write(database, key, work, outcome)
+
+    def info(self) -> CacheInfo:
+        """What stands in it; nothing, when it does not exist yet.
+
+        Raises:
+            CacheError: the cache cannot be used.
+        """
+        path = self._path()
+        if path is not None and not path.is_file():
+            return CacheInfo(self.place, 0, 0, 0)
+        with self._database() as database:
+            counts = [int(database.count(kind=kind)) for kind in ("relaxation", "simulation")]
+        return CacheInfo(self.place, counts[0], counts[1], path.stat().st_size if path else None)
+
+    def clear(self) -> None:
+        """Take every entry away; a file is deleted, damaged or not.
+
+        Raises:
+            CacheError: the cache cannot be used.
+        """
+        path = self._path()
+        if path is None:
+            with self._database() as database:
+                database.delete([row.id for row in database.select(include_data=False)])
+            return
+        try:
+            for file in (path, Path(f"{path}-journal")):
+                file.unlink(missing_ok=True)
+        except OSError as e:
+            raise CacheError(f"cache {self.place}: {e.strerror or e}") from e
+
+    def _path(self) -> Path | None:
+        return None if "://" in self.place else Path(self.place)
+
+    @contextmanager
+    def _database(self) -> Iterator[Any]:
+        from ase.db import connect
+
+        path = self._path()
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            # Without ASE's lock file, which a killed process leaves behind: the database locks by itself.
+            yield connect(self.place, use_lock_file=False)
+        except sqlite3.IntegrityError:
+            return  # another process wrote the same key in between
+        except ImportError as e:
+            raise CacheError(f"cache {self._shown}: {e}: pip install 'hepbench[postgres]'") from e
+        except (OSError, sqlite3.Error) as e:
+            raise CacheError(f"cache {self._shown}: {str(e).strip() or type(e).__name__}") from e
+        except _server_errors() as e:
+            raise CacheError(f"cache {self._shown}: {str(e).strip().splitlines()[0]}") from e
+
+    @property
+    def _shown(self) -> str:
+        """The place without a password."""
+        scheme, found, rest = self.place.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}" if found else self.place
+
+
+def open_cache(asked: str = AUTO) -> Cache | None:
+    """The cache that `place_of` names."""
+    place = place_of(asked)
+    return None if place is None else Cache(place)
+
+
+def cached(run: RunJob, cache: Cache | None) -> RunJob:
+    """A runner that looks into the cache first, and keeps there what it had to run.
+
+    Jobs without a result (too slow, a dead worker) are not kept.
+    """
+    if cache is None:
+        return run
+    usable = _Usable(cache)
+
+    async def run_cached(job: Work[T]) -> T:
+        if not isinstance(job, Job | DynamicsJob):
+            return await run(job)
+        found = await anyio.to_thread.run_sync(usable.attempt, cache.get, job)
+        if found is not None:
+            return cast("T", found)
+        outcome = await run(job)
+        await anyio.to_thread.run_sync(usable.attempt, cache.put, job, outcome)
+        return cast("T", outcome)
+
+    return run_cached
+
+
+class _Usable:
+    """Calls a cache until it fails for the first time."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._gone = False
+
+    def attempt(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        if self._gone:
+            return None
+        try:
+            return call(*arguments)
+        except CacheError as e:
+            self._gone = True
+            logger.warning("%s; the run goes on without it", e)
+            return None
+
+
+def key_of(work: Job | DynamicsJob) -> str:
+    """The SHA-256 of all that the result depends on; names of compounds and prototypes do not count."""
+    chosen = potential(work.potential)
+    if isinstance(work, Job):
+        start = start_atoms(work.prototype, work.compound)
+        how = {"kind": "relaxation", "pressure": work.pressure, **work.maker.settings()}
+    else:
+        start, how = work.start, {"kind": "simulation", **work.maker.settings()}
+    depends = {
+        "format": FORMAT,
+        "potential": chosen.id,
+        "weights": chosen.weights_sha256(),
+        "versions": chosen.versions(),
+        "how": how,
+        "numbers": start.numbers.tolist(),
+        "cell": _rounded(start.cell[:]),
+        "positions": _rounded(start.positions),
+    }
+    return f"sha256-{hashlib.sha256(_canonical(depends)).hexdigest()}"
+
+
+class _DamagedError(ValueError):
+    """An entry that is not what was written."""
+
+
+_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError)  # what decoding damaged bytes raises
+
+
+def _write(database: Any, key: str, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome) -> None:
+    from ase.db.row import AtomsRow
+
+    start = start_atoms(work.prototype, work.compound) if isinstance(work, Job) else work.start
+    atoms = start if outcome.atoms is None else outcome.atoms
+    data = {
+        "record": outcome.record.model_dump(mode="json"),
+        "has_structure": outcome.atoms is not None,
+        "seconds": outcome.seconds if isinstance(outcome, Outcome) else 0.0,
+    }
+    row = AtomsRow(atoms)
+    row.unique_id = key
+    row.ctime = _now()
+    row.user = None
+    kind = "relaxation" if isinstance(work, Job) else "simulation"
+    pairs = {"kind": kind, "potential": work.potential, "of": work.name}
+    checksum = _checksum(row.toatoms(), data)
+    database.write(row, key_value_pairs=pairs, data={**data, "checksum": checksum})
+
+
+def _number(database: Any, key: str) -> int | None:
+    """The row of a key. By SQL, because ASE decodes a row that it finds, and a damaged one stops it."""
+    with database.managed_connection() as connection:
+        cursor = connection.cursor()
+        cursor.execute("SELECT id FROM systems WHERE unique_id=?", (key,))
+        found = cursor.fetchone()
+    return None if found is None else int(found[0])
+
+
+def _outcome(work: Job | DynamicsJob, row: Any) -> Outcome | DynamicsOutcome:
+    atoms, data = row.toatoms(), dict(row.data)
+    if data.pop("checksum") != _checksum(atoms, data):
+        raise _DamagedError("checksum")
+    if isinstance(work, DynamicsJob):
+        return DynamicsOutcome(Trajectory.model_validate(data["record"]), _fresh(atoms))
+    names = {"compound": work.compound.formula, "prototype": work.prototype.name}
+    record = Relaxation.model_validate(data["record"]).model_copy(update=names)
+    found = _fresh(atoms) if data["has_structure"] else None
+    return Outcome(record, found, float(data["seconds"]))
+
+
+def _fresh(atoms: Atoms) -> Atoms:
+    copy = atoms.copy()
+    copy.calc = None
+    copy.info.clear()
+    return copy
+
+
+def _checksum(atoms: Atoms, data: Mapping[str, Any]) -> str:
+    content = {
+        "numbers": atoms.numbers.tolist(),
+        "cell": atoms.cell[:].tolist(),
+        "positions": atoms.positions.tolist(),
+        "data": dict(data),
+    }
+    return hashlib.sha256(_canonical(content)).hexdigest()
+
+
+def _rounded(lengths: Any) -> Any:
+    return (np.round(lengths, _DIGITS) + 0.0).tolist()  # no -0.0
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()
+
+
+def _now() -> float:
+    from ase.db.core import now
+
+    return float(now())
+
+
+def _server_errors() -> tuple[type[Exception], ...]:
+    """What PostgreSQL's driver raises, where it is installed."""
+    try:
+        import psycopg2
+    except ImportError:
+        return ()
+    return (psycopg2.Error,)
