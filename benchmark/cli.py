@@ -25,6 +25,7 @@ class Commands(DeferredGroup):
         "journal": ("journal_cli:app", "Read a run's durable journal, or compare it with the log."),
         "reference": ("reference_cli:app", "Build, verify and show the reference sets."),
         "database": ("database_cli:app", "The local databases of known structures."),
+        "potentials": ("potentials_cli:potentials", "List the potentials, and say which run here."),
         "cache": ("cache_cli:app", "The cache of live relaxations and simulations."),
     }
 

@@ -11,9 +11,11 @@ the reference set and the cache can be checked cheaply, and *loaded* as an ASE c
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +53,9 @@ class Potential:
         packages: Packages whose versions its energies depend on.
         weights: Finds the file of the weights; None when the potential has none (an analytic form).
         load: Builds the ASE calculator. Imports torch where it needs to.
+        dtype: What it computes in.
+        fetch: Brings the weights that `weights` does not find, over the network; None when they come with
+            the package.
     """
 
     id: str
@@ -58,6 +63,8 @@ class Potential:
     packages: tuple[str, ...]
     weights: Callable[[], Path | None]
     load: Callable[[], Calculator]
+    dtype: str = "float32"
+    fetch: Callable[[], None] | None = None
 
     def weights_sha256(self) -> str:
         """SHA-256 of the weights' file, or of the id when the potential is a formula.
@@ -65,7 +72,7 @@ class Potential:
         Raises:
             PotentialUnavailable: the weights are not here.
         """
-        path = self.weights()
+        path = self._fetched()
         return _sha256(path) if path else hashlib.sha256(self.id.encode()).hexdigest()
 
     def versions(self) -> dict[str, str]:
@@ -73,13 +80,38 @@ class Potential:
         return {name: _version(name) for name in sorted({*_ALWAYS, *self.packages})}
 
     def check(self) -> None:
-        """Raise PotentialUnavailable, with one line, unless the potential can be loaded here."""
+        """Raise PotentialUnavailable, with one line, unless the potential can be loaded here.
+
+        Weights that are fetched on first use are fetched now.
+        """
+        self._require_packages()
+        self._fetched()
+
+    def why_not(self) -> str:
+        """Why the potential does not run here, without fetching anything; empty when it does."""
+        try:
+            self._require_packages()
+            self.weights()
+        except PotentialUnavailable as e:
+            return str(e)
+        return ""
+
+    def _require_packages(self) -> None:
         for package in self.packages:
             if importlib.util.find_spec(_MODULES.get(package, package)) is None:
                 extra = _EXTRAS.get(package) or _EXTRAS.get(self.packages[0], "")
                 how = f"pip install 'hepbench[{extra}]'" if extra else f"pip install {package}"
                 raise PotentialUnavailable(f"potential {self.id} needs {package}: {how}")
-        self.weights()
+
+    def _fetched(self) -> Path | None:
+        try:
+            return self.weights()
+        except PotentialUnavailable:
+            if self.fetch is None:
+                raise
+            self._require_packages()
+            self.fetch()
+            return self.weights()
 
 
 def potential(name: str) -> Potential:
@@ -96,7 +128,7 @@ def potential(name: str) -> Potential:
         if name.startswith(prefix):
             return build(name)
     if name not in _NAMED:
-        ways = "'mace:/path/to/file.model' or 'ase:module:factory'"
+        ways = " or ".join(forms())
         raise UnknownPotential(f"unknown potential {name!r}: use one of {', '.join(_NAMED)}, {ways}")
     return _NAMED[name]
 
@@ -104,6 +136,11 @@ def potential(name: str) -> Potential:
 def names() -> tuple[str, ...]:
     """The named potentials, the default first."""
     return tuple(_NAMED)
+
+
+def forms() -> tuple[str, ...]:
+    """How the potentials that stand in no list are named."""
+    return ("mace:/path/to/file.model", "ase:module:factory")
 
 
 @lru_cache(maxsize=4)
@@ -138,6 +175,13 @@ def _chgnet(name: str, file: str, description: str) -> Potential:
     return Potential(name, description, ("chgnet", "torch", "pymatgen"), weights, load)
 
 
+def _mace(path: Path) -> Calculator:
+    from mace.calculators import MACECalculator
+
+    # float64: in float32 MACE's forces are too noisy for a relaxation to converge.
+    return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
+
+
 def _mace_file(name: str) -> Potential:
     path = Path(name.removeprefix("mace:"))
 
@@ -146,12 +190,80 @@ def _mace_file(name: str) -> Potential:
             raise PotentialUnavailable(f"potential {name}: there is no file {path}")
         return path
 
+    return Potential(
+        name, "a MACE model from a file", _MACE_PACKAGES, weights, lambda: _mace(path), "float64"
+    )
+
+
+def _mace_named(name: str, key: str, description: str) -> Potential:
+    """One of mace-torch's `mace_mp` models, under a name that says which."""
+
+    def weights() -> Path:
+        path = _mace_cached(name, key)
+        if not path.is_file():
+            raise PotentialUnavailable(
+                f"potential {name}: its weights are not here; mace-torch fetches them on first use, where "
+                "there is a network"
+            )
+        return path
+
+    def fetch() -> None:
+        from mace.calculators.foundations_models import download_mace_mp_checkpoint
+
+        try:
+            download_mace_mp_checkpoint(key)
+        except (OSError, RuntimeError) as e:
+            why = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+            raise PotentialUnavailable(
+                f"potential {name}: mace-torch could not fetch its weights ({why}); fetch them where there "
+                "is a network, or name a file: mace:/path/to/file.model"
+            ) from e
+
+    return Potential(name, description, _MACE_PACKAGES, weights, lambda: _mace(weights()), "float64", fetch)
+
+
+def _mace_cached(name: str, key: str) -> Path:
+    """Where mace-torch keeps a model. Read from its source, because importing it imports torch."""
+    spec = importlib.util.find_spec("mace")
+    if spec is None or spec.origin is None:
+        raise PotentialUnavailable(f"potential {name} needs mace-torch: pip install 'hepbench[mace]'")
+    url = _mace_urls(Path(spec.origin).parent / "calculators" / "foundations_models.py").get(key)
+    if url is None:
+        raise PotentialUnavailable(
+            f"potential {name}: this mace-torch has no model {key!r}: pip install --upgrade mace-torch"
+        )
+    file = "".join(c for c in url.rpartition("/")[2] if c.isalnum() or c == "_")
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mace" / file
+
+
+@lru_cache(maxsize=2)
+def _mace_urls(source: Path) -> dict[str, str]:
+    try:
+        body = ast.parse(source.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError):
+        return {}
+    for node in body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "mace_mp_urls":
+            return dict(ast.literal_eval(node.value))
+    return {}
+
+
+def _sevennet(name: str, keyword: str, file: str, description: str) -> Potential:
+    def weights() -> Path:
+        spec = importlib.util.find_spec("sevenn")
+        if spec is None or spec.origin is None:
+            raise PotentialUnavailable(f"potential {name} needs sevenn: pip install 'hepbench[sevennet]'")
+        path = Path(spec.origin).parent / "pretrained_potentials" / file
+        if not path.is_file():
+            raise PotentialUnavailable(f"potential {name}: this sevenn has no file {file}")
+        return path
+
     def load() -> Calculator:
-        from mace.calculators import MACECalculator
+        from sevenn.calculator import SevenNetCalculator
 
-        return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
+        return SevenNetCalculator(keyword, device=_device())
 
-    return Potential(name, "a MACE model from a file", ("mace-torch", "torch"), weights, load)
+    return Potential(name, description, ("sevenn", "torch"), weights, load)
 
 
 def _ase_factory(name: str) -> Potential:
@@ -159,6 +271,10 @@ def _ase_factory(name: str) -> Potential:
         _, module, factory = name.split(":")
     except ValueError:
         raise UnknownPotential(f"{name!r}: an ASE calculator is named 'ase:module:factory'") from None
+
+    def here() -> None:
+        if importlib.util.find_spec(module.partition(".")[0]) is None:
+            raise PotentialUnavailable(f"potential {name}: cannot import {module}: it is not installed")
 
     def load() -> Calculator:
         try:
@@ -169,9 +285,26 @@ def _ase_factory(name: str) -> Potential:
             raise PotentialUnavailable(f"potential {name}: {module} has no {factory}") from None
         return built
 
-    return Potential(name, "an ASE calculator", (), lambda: None, load)
+    return Potential(name, "an ASE calculator", (), here, load, "its own precision")
 
 
+_MACE_PACKAGES = ("mace-torch", "torch")
+_MACE_MODELS = (
+    ("mace-mpa-0-medium", "medium-mpa-0", "MACE-MPA-0, MPtrj and sAlex, PBE(+U)"),
+    ("mace-mp-0-small", "small", "MACE-MP-0, MPtrj, PBE(+U); arXiv:2401.00096"),
+    ("mace-mp-0-medium", "medium", "MACE-MP-0, MPtrj, PBE(+U); arXiv:2401.00096"),
+    ("mace-mp-0-large", "large", "MACE-MP-0, MPtrj, PBE(+U); arXiv:2401.00096"),
+    ("mace-mp-0b-small", "small-0b", "MACE-MP-0b, MPtrj, PBE(+U)"),
+    ("mace-mp-0b-medium", "medium-0b", "MACE-MP-0b, MPtrj, PBE(+U)"),
+    ("mace-mp-0b2-small", "small-0b2", "MACE-MP-0b2, MPtrj, PBE(+U)"),
+    ("mace-mp-0b2-medium", "medium-0b2", "MACE-MP-0b2, MPtrj, PBE(+U)"),
+    ("mace-mp-0b2-large", "large-0b2", "MACE-MP-0b2, MPtrj, PBE(+U)"),
+    ("mace-mp-0b3-medium", "medium-0b3", "MACE-MP-0b3, MPtrj, PBE(+U)"),
+    ("mace-omat-0-small", "small-omat-0", "MACE-OMAT-0, OMat24; Academic Software License"),
+    ("mace-omat-0-medium", "medium-omat-0", "MACE-OMAT-0, OMat24; Academic Software License"),
+    ("mace-matpes-pbe-0", "mace-matpes-pbe-0", "MACE-MATPES, PBE; Academic Software License"),
+    ("mace-matpes-r2scan-0", "mace-matpes-r2scan-0", "MACE-MATPES, r2SCAN; Academic Software License"),
+)
 _NAMED = {
     p.id: p
     for p in (
@@ -185,11 +318,24 @@ _NAMED = {
             "r2scan/chgnet_r2scan_transfer_learning_e15f36s161m23.pth.tar",
             "CHGNet, transferred to r2SCAN; doi:10.1038/s41524-025-01796-y",
         ),
+        *(_mace_named(*model) for model in _MACE_MODELS),
+        _sevennet(
+            "sevennet-0",
+            "7net-0",
+            "SevenNet_0__11Jul2024/checkpoint_sevennet_0.pth",
+            "SevenNet-0 (11 July 2024), MPtrj, PBE(+U); doi:10.1021/acs.jctc.4c00190",
+        ),
+        _sevennet(
+            "sevennet-l3i5",
+            "7net-l3i5",
+            "SevenNet_l3i5/checkpoint_l3i5.pth",
+            "SevenNet-l3i5, MPtrj, PBE(+U); doi:10.1021/acs.jctc.4c00190",
+        ),
     )
 }
 _PREFIXES: dict[str, Callable[[str], Potential]] = {"mace:": _mace_file, "ase:": _ase_factory}
 _MODULES = {"mace-torch": "mace"}
-_EXTRAS = {"chgnet": "chgnet", "mace-torch": "mace"}
+_EXTRAS = {"chgnet": "chgnet", "mace-torch": "mace", "sevenn": "sevennet"}
 
 
 @lru_cache(maxsize=16)
