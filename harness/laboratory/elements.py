@@ -116,6 +116,7 @@ def provenance() -> dict[str, str]:
     """Where the numbers come from."""
     return {
         "table": f"pymatgen-core {version('pymatgen-core')}",
+        "electronegativity": "Pauling scale, as in pymatgen",
         "radii": "Shannon, Acta Cryst. A 32, 751 (1976)",
         "ionization energies": "NIST Atomic Spectra Database, as in pymatgen",
         "d and f electrons": "counted by hepbench from group and period",

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from hepbench.harness.laboratory.elements import UnknownElementError, element_row, require_elements, symbols
+from hepbench.tasks import families
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,20 @@ def test_every_element_gives_a_row_that_json_takes() -> None:
     assert len(symbols()) == 118
     sizes = sorted(len(json.dumps(element_row(symbol), allow_nan=False)) for symbol in symbols())
     assert sum(sizes[-40:]) < 50_000  # the largest answer that the tool can give
+
+
+@pytest.mark.parametrize("family", families.FAMILY_IDS)
+def test_every_ion_of_the_families_has_its_numbers(family: str) -> None:
+    for compound in families.load(family).compounds:
+        for role, element in compound.elements.items():
+            row = element_row(element)
+            assert row["electronegativity_pauling"] is not None, element
+            assert len(row["ionization_energies_eV"]) == 6 or element == "Li"  # which has three electrons
+            assert None not in row["ionization_energies_eV"], element
+            charge = compound.charges.get(role)
+            if charge is not None:
+                assert any(r["charge"] == charge for r in row["shannon_radii_A"]), (element, charge)
+                assert str(charge) in row["d_electrons"] or charge > row["group"], (element, charge)
 
 
 def test_missing_numbers_are_null() -> None:
