@@ -7,6 +7,9 @@ from pathlib import Path
 
 from made_logs import HOSTILE_RUN, Run, make_logs
 
+from hepbench.harness.laboratory.reference import ReferenceSet
+from hepbench.tasks import families
+
 MODEL_A = "mockllm/model-a"
 MODEL_B = "mockllm/model-b"
 SCRIPTED = "hepbench/scientist"
@@ -50,4 +53,22 @@ def hostile_logs(base: Path) -> Path:
     folder = base / "hostile-logs"
     failing = {**HOSTILE_RUN, "model": "mockllm/fails", "fails": [1]}
     make_logs(folder, Run(**HOSTILE_RUN), Run(**failing), Run(MODEL_A, rules=HOSTILE_RUN["rules"]))
+    return folder
+
+
+@cache
+def site_logs(base: Path) -> Path:
+    """For a site: both harnesses, runs of the installed reference set, a floor, and an attack."""
+    reference = ReferenceSet.load(families.reference_path("ao2", "chgnet-0.3.0")).sha256
+    known = {"reference_sha256": reference}
+    folder = base / "site-logs"
+    make_logs(
+        folder,
+        Run(SCRIPTED, noise=False, accuracy=0.8, about=known),
+        Run(MODEL_A, epochs=2, about=known),
+        Run(MODEL_A, "planning", epochs=2, accuracy=0.5, about=known),
+        Run(MODEL_A, accuracy=0.6, task="mx"),
+        Run("none/none", "majority", noise=False, accuracy=0.1, about=known),
+        Run(**HOSTILE_RUN),
+    )
     return folder

@@ -1,7 +1,7 @@
 "use strict";
 /* The figures of the leaderboard page. */
 (() => {
-  const { draw, short, percent, tip, style, series, data } = Figures;
+  const { draw, short, percent, tip, style, series } = Figures;
   const MECHANISMS = ["de novo", "inspired by", "refined", "merged"];
   const KINDS = { model: "circle", "scripted policy": "square", floor: "diamond" };
   const KIND_SYMBOLS = { domain: Object.keys(KINDS), range: Object.values(KINDS) };
@@ -42,16 +42,7 @@
       ],
     });
   };
-  draw("cost", drawCost);
-  axis?.addEventListener("change", () => {
-    const place = document.querySelector('[data-figure="cost"]');
-    const plot = drawCost(data.cost, place.clientWidth);
-    plot.removeAttribute("class");
-    plot.setAttribute("role", "group");
-    plot.setAttribute("aria-label", place.dataset.label);
-    plot.querySelectorAll("g[aria-label]").forEach((g) => g.removeAttribute("aria-label"));
-    place.replaceChildren(plot);
-  });
+  axis?.addEventListener("change", draw("cost", drawCost));
 
   draw("scaling", (d, width) => {
     const columns = width < 620 ? 1 : d.measures.length;

@@ -3,27 +3,36 @@
 const Figures = (() => {
   const source = document.getElementById("figure-data");
   const data = source ? JSON.parse(source.textContent) : {};
-  const drawn = [];
+  const waiting = new Set();
+
+  /* A figure is a group with a name; its links have names, its marks need none. */
+  function named(plot, label) {
+    plot.removeAttribute("class");
+    plot.setAttribute("role", "group");
+    plot.setAttribute("aria-label", label);
+    for (const mark of plot.querySelectorAll("g[aria-label], g[aria-description]")) {
+      mark.removeAttribute("aria-label");
+      mark.removeAttribute("aria-description");
+    }
+    for (const link of plot.querySelectorAll("a")) {
+      link.setAttribute("aria-label", decodeURIComponent(link.href.baseVal.slice(1)));
+    }
+    return plot;
+  }
 
   function draw(name, make) {
     const place = document.querySelector(`[data-figure="${name}"]`);
-    if (!place || !data[name]) return;
+    if (!place || !data[name]) return () => {};
     let width = 0;
     const render = () => {
-      const plot = make(data[name], Math.max(280, Math.floor(width)));
-      plot.removeAttribute("class");
-      plot.setAttribute("role", "group");
-      plot.setAttribute("aria-label", place.dataset.label);
-      for (const group of plot.querySelectorAll("g[aria-label], g[aria-description]")) {
-        group.removeAttribute("aria-label");
-        group.removeAttribute("aria-description");
-      }
-      place.replaceChildren(plot);
+      place.replaceChildren(named(make(data[name], Math.max(280, Math.floor(width))), place.dataset.label));
+      if (waiting.delete(name) && waiting.size === 0) document.dispatchEvent(new Event("figuresdrawn"));
     };
+    waiting.add(name);
     new ResizeObserver(() => {
       if (place.clientWidth && Math.abs(place.clientWidth - width) > 1) { width = place.clientWidth; render(); }
     }).observe(place);
-    drawn.push({ render, ready: () => width > 0 });
+    return render;
   }
 
   const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);

@@ -54,7 +54,7 @@
   }));
 
   draw("flow", (d, width) => {
-    const cell = Math.min(46, (width - 84) / d.categories.length);
+    const cell = Math.min(46, (width - 116) / d.categories.length);
     const most = d3.max(d.cells, (c) => c.count) || 1;
     return Plot.plot({
       width, height: cell * d.categories.length + 84, style, marginLeft: 80, marginTop: 76, marginBottom: 6,
@@ -81,14 +81,14 @@
     return Plot.plot({
       width, height: side * d.rows.length + d.top, style, marginLeft: d.left, marginTop: d.top, marginBottom: 2,
       marginRight: Math.max(0, width - d.left - side * d.columns.length),
-      x: { domain: d.columns, axis: d.xlabels ? "top" : null, label: null, tickSize: 0 },
+      x: { domain: d.columns, axis: d.xlabels ? "top" : null, label: null, tickSize: 0, ...(small ? { ticks: d.columns.filter((_, i) => i % 3 === 0) } : {}) },
       y: { domain: d.rows, axis: d.ylabels ? "left" : null, label: null, tickSize: 0 },
       color: series(d.labels), marks,
     });
   });
 
   draw("energies", (d, width) => {
-    const left = 76, cell = Math.max(16, Math.min(64, (width - left) / d.labels.length)), high = 22, wide = cell > 34;
+    const left = 76, cell = Math.max(16, Math.min(64, (width - left - 44) / d.labels.length)), high = 22, wide = cell > 34;
     const shade = (v) => `color-mix(in oklab, var(--hot) ${Math.round(78 * Math.min(1, Math.sqrt(v / d.scale)))}%, var(--cold))`;
     return Plot.plot({
       width, height: high * d.compounds.length + 96, style, marginLeft: left, marginTop: 92, marginBottom: 4,

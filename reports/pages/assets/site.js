@@ -68,8 +68,9 @@
     if (!found) return;
     for (let e = found; e; e = e.parentElement) if (e instanceof HTMLDetailsElement) e.open = true;
     if (found.hidden) found.hidden = false;
-    found.scrollIntoView();
+    found.scrollIntoView({ behavior: "instant" });
   };
   addEventListener("hashchange", openTarget);
+  document.addEventListener("figuresdrawn", openTarget); // figures push the page's parts down
   openTarget();
 })();

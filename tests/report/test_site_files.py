@@ -1,0 +1,124 @@
+"""What a site is made of, without a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import time
+from pathlib import Path
+
+import made_folders
+import pytest
+from typer.testing import CliRunner
+
+from hepbench.benchmark.cli import app
+from hepbench.reports.board import Leaderboard
+from hepbench.reports.figures.family_map import family_map, place_of_element
+from hepbench.reports.gather import detailed_runs, find_logs
+from hepbench.reports.pages.environment import ASSETS, data_block
+from hepbench.reports.pages.site import write_site
+
+VENDORED = {
+    "d3.min.js": "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1",
+    "plot.umd.min.js": "4358086467740777dd788d6b27a95cebdbaefdd50c730a3060117073bd7134cb",
+}
+
+
+@pytest.fixture
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_folders.site_logs(tmp_path_factory.getbasetemp())
+
+
+def test_pages_name_nothing_outside(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for address in re.findall(r'(?:src|href)="([^"]*)"', text):
+            assert not re.match(r"(https?:)?//", address), (page.name, address)
+        assert "default-src 'none'" in html.unescape(text)
+
+
+def test_every_figure_has_a_table(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for section in re.findall(r"<section.*?</section>", text, flags=re.DOTALL):
+            if "data-figure=" in section:
+                assert "<table" in section, (page.name, section[:80])
+
+
+def test_a_page_is_small_and_made_quickly(logs: Path, tmp_path: Path) -> None:
+    (run, *_) = [r for where in find_logs([str(logs)]) for r in detailed_runs(where)]
+    begun = time.process_time()
+    write_site(tmp_path, Leaderboard(suite=(), entries=(), left_out=()), [run])
+    assert time.process_time() - begun < 3
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 2_000_000
+
+
+def test_the_same_logs_give_the_same_site(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hepbench.benchmark.leaderboard.audited.audit_check", lambda where: ())
+    for name in ("one", "two"):
+        done = CliRunner().invoke(app, ["report", str(logs), "-o", str(tmp_path / name)])
+        assert done.exit_code == 0, done.output
+    one, two = (
+        {p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*.*")}
+        for name in ("one", "two")
+    )
+    assert one == two
+
+
+def test_a_log_that_does_not_count_has_pages_that_say_so(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "hepbench.benchmark.leaderboard.audited.audit_check", lambda where: ("event 3 is odd",)
+    )
+    done = CliRunner().invoke(app, ["report", str(logs), "-o", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    for page in (tmp_path / "runs").glob("*.html"):
+        assert "This log does not count:</strong> the audit finds: event 3 is odd" in page.read_text()
+
+
+def test_data_blocks_cannot_be_ended_from_inside() -> None:
+    block = data_block({"a": "</script><script>alert(1)</script><!--"}, "x")
+    assert block.count("<") == 2
+
+
+def test_vendored_scripts_are_those_published_on_npm() -> None:
+    for name, digest in VENDORED.items():
+        assert hashlib.sha256((ASSETS / "vendor" / name).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place"),
+    [
+        ("H", ("1", "1")),
+        ("He", ("18", "1")),
+        ("C", ("14", "2")),
+        ("Ti", ("4", "4")),
+        ("Ce", ("4", "4f")),
+        ("Lu", ("3", "6")),
+        ("Hf", ("4", "6")),
+        ("U", ("6", "5f")),
+        ("Og", ("18", "7")),
+        ("Xx", None),
+    ],
+)
+def test_places_in_the_periodic_table(symbol: str, place: tuple[str, str] | None) -> None:
+    assert place_of_element(symbol) == place
+
+
+def sites(**roles: str) -> list[dict[str, str]]:
+    return [{"role": role, "element": element} for role, element in roles.items()]
+
+
+def test_the_map_follows_what_differs() -> None:
+    oxides = {"TiO2": sites(A="Ti", O="O"), "ThO2": sites(A="Th", O="O")}
+    found = family_map(oxides, {"TiO2": "3d", "ThO2": "actinides"})
+    assert (found.kind, found.rows) == ("periodic table", ["4", "5f"])
+    mx = {"TiS": sites(M="Ti", X="S"), "CrS": sites(M="Cr", X="S"), "VP": sites(M="V", X="P")}
+    found = family_map(mx, dict.fromkeys(mx, "3d"))
+    assert (found.kind, found.columns, found.rows) == ("matrix of elements", ["P", "S"], ["Ti", "V", "Cr"])
+    found = family_map({}, {"a": "x", "b": "x", "c": "y"})
+    assert (found.kind, found.columns, found.rows) == ("chemical families", ["1", "2"], ["x", "y"])
