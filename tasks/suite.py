@@ -55,7 +55,8 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
 def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
     try:
         family = families.load(family_id)
-        return family, ReferenceSet.load(families.reference_path(family_id, potential))
+        reference = ReferenceSet.load(families.reference_path(family_id, potential))
+        _require_whole(family, reference)
     except FamilyError as e:
         raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
     except ReferenceError as e:
@@ -63,6 +64,14 @@ def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
             f"hepbench/{family_id}: {e}. A set for another potential is made by "
             f"`hepbench reference build {family_id} --potential {potential}`."
         ) from e
+    return family, reference
+
+
+def _require_whole(family: Family, reference: ReferenceSet) -> None:
+    held = {formula for formula, _ in reference.relaxations}
+    lacking = [c.formula for c in family.compounds if c.formula not in held]
+    if lacking:
+        raise ReferenceError(f"{reference.path} is of another version of the family: it has no {lacking[0]}")
 
 
 @solver

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai import score
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog, read_eval_log
 
+from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL
+from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.protocol.events import MECHANISMS, chain_faults
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.scorers import suite_scorers
+from hepbench.tasks import families
 from hepbench.tasks.ao2 import ao2
 
 OF_TIME = {"time", "hash", "previous_hash"}
@@ -145,3 +150,14 @@ def test_from_a_folder_with_tasks_of_its_own_and_without_torch(tmp_path: Path) -
 
 def version_of_ao2() -> str:
     return str(ao2().version)
+
+
+def test_a_set_that_lacks_compounds_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ReferenceSet.load(families.reference_path("ao2", DEFAULT_POTENTIAL))
+    half = {k: v for k, v in whole.relaxations.items() if k[0] != "SnO2"}
+    monkeypatch.setattr(ReferenceSet, "load", lambda path: replace(whole, relaxations=half))
+    with pytest.raises(PrerequisiteError, match=r"it has no SnO2\. A set") as told:
+        ao2()
+    assert "\n" not in str(told.value)
