@@ -43,7 +43,7 @@ class RunParameters(BaseModel):
     context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
     cache: str = Field(default=AUTO, min_length=1, max_length=4_000)
-    database: str = Field(default=LOCAL, pattern=r"^(local|off|https?://\S+|.*\.db)$", max_length=4_000)
+    database: str = Field(default=LOCAL, min_length=1, max_length=4_000)
     rules: ProtocolRules = ProtocolRules()
     journal: str = Field(default=AUTO, min_length=1, max_length=4_000)
 
@@ -52,6 +52,13 @@ class RunParameters(BaseModel):
     def _yaml_off(cls, value: object) -> object:
         """Inspect reads `-T journal=off` as YAML, where `off` is false."""
         return OFF if value is False else value
+
+    @field_validator("database")
+    @classmethod
+    def _known_place(cls, value: str) -> str:
+        if value in (LOCAL, OFF) or value.endswith(".db") or value.startswith(("http://", "https://")):
+            return value
+        raise ValueError("give local, off, a file that ends in .db, or the URL of an OPTIMADE provider")
 
 
 def parameters(task: str, given: dict[str, Any]) -> RunParameters:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inspect_ai._util.error import PrerequisiteError
 
 from hepbench.harness.laboratory import optimade
 from hepbench.harness.laboratory.family import Compound, Family
@@ -33,6 +34,7 @@ from hepbench.harness.laboratory.optimade import OptimadeDatabase, reduced_formu
 from hepbench.harness.laboratory.phases import Candidate, match_list
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.tasks import families
+from hepbench.tasks.parameters import parameters
 
 AO2 = families.load("ao2")
 TABLE = families.DATA / "ao2" / "known.toml"
@@ -100,6 +102,13 @@ def test_where_a_run_looks(tmp_path: Path) -> None:
     assert families.known_database(AO2, "off") is None
     assert isinstance(families.known_database(AO2, "https://example.org"), OptimadeDatabase)
     assert families.known_database(AO2, "some/file.db").path == Path("some/file.db")  # type: ignore[union-attr]
+
+
+def test_the_task_takes_the_place() -> None:
+    assert parameters("ao2", {"database": False}).database == "off"  # as Inspect reads `-T database=off`
+    assert parameters("ao2", {"database": "https://example.org"}).database == "https://example.org"
+    with pytest.raises(PrerequisiteError, match="give local, off, a file"):
+        parameters("ao2", {"database": "nonsense"})
 
 
 def test_reduced_formulas() -> None:
