@@ -11,7 +11,6 @@ from hepbench.harness.protocol import cautions, gates
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.gates import Refusal
 from hepbench.harness.protocol.state import Hypothesis, RunState
-from hepbench.harness.text import shorten
 
 _PROPOSE = (
     'propose_hypothesis(statement="The ratio of the radii decides the label", prior=0.5, '
@@ -241,11 +240,9 @@ def _prediction(
         raise Refusal(gate, "Each prediction has exactly compound, label and confidence.", example)
     compound, label, confidence = entry["compound"], entry["label"], entry["confidence"]
     if compound not in compounds:
-        raise Refusal(gate, f"{shorten(str(compound), 40)!r} is not a held-out compound.", example)
+        raise Refusal(gate, f"{gates.shown(compound)} is not a held-out compound.", example)
     if label not in labels:
-        raise Refusal(
-            gate, f"{shorten(str(label), 40)!r} is not a label; labels: {', '.join(labels)}.", example
-        )
+        raise Refusal(gate, f"{gates.shown(label)} is not a label; labels: {', '.join(labels)}.", example)
     if not gates.is_number(confidence) or not 0.0 <= confidence <= 1.0:
         raise Refusal(gate, f"The confidence for {compound} must be a number in [0, 1].", example)
     return ev.Prediction(compound=compound, label=label, confidence=float(confidence))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
 from typing import TypeGuard
 
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.state import Hypothesis, RunState, statement_key
-from hepbench.harness.text import clean, shorten
+from hepbench.harness.text import bounded, clean, shorten
 
 MOVES: dict[ev.State, tuple[ev.State, ...]] = {
     "proposed": ("under_test", "dormant"),
@@ -37,6 +37,11 @@ class Refusal(ValueError):
         self.reason = reason
         self.example = example
         super().__init__(f"Refused (gate {gate}): {reason} A valid call: {example}")
+
+
+def shown(value: object) -> str:
+    """An argument as a refusal repeats it: bounded, whatever it is."""
+    return repr(shorten(str(bounded(value)), 40))
 
 
 def require_running(state: RunState) -> None:
@@ -83,8 +88,10 @@ def scope_of(value: object, example: str) -> tuple[str, ...]:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """A finite number that is not a bool."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """A finite number that is not a bool, and fits a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def prior_of(state: RunState, value: object, example: str) -> float:
@@ -100,9 +107,7 @@ def hypothesis_of(state: RunState, value: object, gate: str, example: str) -> Hy
     found = state.hypotheses.get(value) if isinstance(value, str) else None
     if found is None:
         known = ", ".join(list(state.hypotheses)[-_MAX_LISTED:]) or "none yet"
-        raise Refusal(
-            gate, f"There is no hypothesis {shorten(str(value), 40)!r} here (there are: {known}).", example
-        )
+        raise Refusal(gate, f"There is no hypothesis {shown(value)} here (there are: {known}).", example)
     return found
 
 
@@ -131,7 +136,7 @@ def results_of(state: RunState, hypothesis: Hypothesis, value: object, example: 
         raise Refusal(gate, f"The results must be a list of 1 to {_MAX_LISTED} result ids.", example)
     unknown = next((r for r in value if not isinstance(r, str) or r not in state.results), None)
     if unknown is not None:
-        raise Refusal(gate, f"There is no result {shorten(str(unknown), 40)!r} in this run.", example)
+        raise Refusal(gate, f"There is no result {shown(unknown)} in this run.", example)
     if len(set(value)) < len(value):
         raise Refusal(gate, "A result is named twice.", example)
     used = {r for evidence in hypothesis.evidence for r in evidence.results}
@@ -175,7 +180,7 @@ def move_of(hypothesis: Hypothesis, value: object, example: str) -> ev.State:
     raise Refusal(
         "7, moves",
         f"{hypothesis.id} is {hypothesis.state}; from there it may go to {' or '.join(allowed)}, "
-        f"not to {shorten(str(value), 40)!r}.",
+        f"not to {shown(value)}.",
         example,
     )
 

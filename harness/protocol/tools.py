@@ -151,7 +151,7 @@ def attach_evidence() -> Tool:
         """
         with refusals_to_agent():
             registry = current_registry()
-            known = registry.state.hypotheses.get(hypothesis)
+            known = _known(registry, hypothesis)
             before = known.belief if known else None
             arguments: dict[str, Any] = {
                 "hypothesis": hypothesis,
@@ -182,7 +182,7 @@ def transition_hypothesis() -> Tool:
         """
         with refusals_to_agent():
             registry = current_registry()
-            known = registry.state.hypotheses.get(hypothesis)
+            known = _known(registry, hypothesis)
             before = known.state if known else None
             moved = registry.transition(hypothesis, to, rationale)
             answer = {"hypothesis": moved.id, "from": before, "to": moved.state, "belief": moved.belief}
@@ -219,6 +219,11 @@ def get_hypothesis() -> Tool:
         return to_text(whole(registry, found))
 
     return execute
+
+
+def _known(registry: Registry, name: object) -> Hypothesis | None:
+    """The hypothesis of that name, if it is one; the gates say what is wrong with anything else."""
+    return registry.state.hypotheses.get(name) if isinstance(name, str) else None
 
 
 def brief(hypothesis: Hypothesis) -> dict[str, Any]:
