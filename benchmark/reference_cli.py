@@ -184,7 +184,7 @@ def _one_line_errors() -> Iterator[None]:
     except OSError as e:
         line = f"{e.filename or 'file'}: {e.strerror or e}"
     except KeyboardInterrupt:
-        line = "interrupted: the same command resumes the build"
+        line = "interrupted; a build is resumed by the same command"
     else:
         return
     typer.echo(f"hepbench reference: {line}", err=True)

@@ -22,6 +22,7 @@ def a2bbo6(
     database: str | bool | None = None,
     rules: dict[str, Any] | None = None,
     journal: str | bool | None = None,
+    **unknown: Any,
 ) -> Task:
     """A2BB'O6 double perovskites, three orders of the B-site cations.
 
@@ -41,5 +42,6 @@ def a2bbo6(
         rules: Protocol rules that differ from the defaults, for example {"support_threshold": 0.9}.
         journal: Where the durable journal goes: "auto" (beside the log, and the run goes on without it where
             that fails; default), "require", "off", or a folder.
+        unknown: Anything else, which is refused: a misspelt parameter must not pass for its default.
     """
     return family_task("a2bbo6", locals())

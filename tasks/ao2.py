@@ -22,6 +22,7 @@ def ao2(
     database: str | bool | None = None,
     rules: dict[str, Any] | None = None,
     journal: str | bool | None = None,
+    **unknown: Any,
 ) -> Task:
     """AO2 dioxides, 12 polymorphs.
 
@@ -41,5 +42,6 @@ def ao2(
         rules: Protocol rules that differ from the defaults, for example {"support_threshold": 0.9}.
         journal: Where the durable journal goes: "auto" (beside the log, and the run goes on without it where
             that fails; default), "require", "off", or a folder.
+        unknown: Anything else, which is refused: a misspelt parameter must not pass for its default.
     """
     return family_task("ao2", locals())

@@ -19,8 +19,11 @@ def family(
     token_limit: int | None = None,
     context_limit: int | None = None,
     live_time_limit: float | None = None,
+    cache: str | bool | None = None,
+    database: str | bool | None = None,
     rules: dict[str, Any] | None = None,
     journal: str | bool | None = None,
+    **unknown: Any,
 ) -> Task:
     """A family of your own; docs/new_family.md tells how one is made.
 
@@ -33,10 +36,15 @@ def family(
         turn_limit: Model generations of the research phase; default 150.
         token_limit: Tokens of the research phase; default none.
         context_limit: The model's context window in tokens, where Inspect does not know it.
-        live_time_limit: Seconds for one live relaxation; default 300.
+        live_time_limit: Seconds for one live relaxation or simulation; default 300.
+        cache: Where live results are kept for other runs: "auto" ($HEPBENCH_CACHE, or else the user's cache
+            folder; default), "off", a folder, or the URL of a PostgreSQL database.
+        database: Where the agent looks up known structures: "local" (default), "off", a file that ends in
+            .db, or the base URL of an OPTIMADE provider.
         rules: Protocol rules that differ from the defaults, for example {"support_threshold": 0.9}.
         journal: Where the durable journal goes: "auto" (beside the log, and the run goes on without it where
             that fails; default), "require", "off", or a folder.
+        unknown: Anything else, which is refused: a misspelt parameter must not pass for its default.
     """
     given = locals()
     return family_task(given.pop("family"), given)

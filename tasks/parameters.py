@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
 from hepbench.harness.agents.harnesses import HarnessName
 from hepbench.harness.protocol.durable import AUTO, OFF
 from hepbench.harness.protocol.rules import ProtocolRules
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
+_FROM_INSPECT = frozenset({"model"})
+"""What Inspect passes to every task that takes any keyword."""
 LOCAL = "local"
 
 
@@ -67,10 +71,24 @@ def parameters(task: str, given: dict[str, Any]) -> RunParameters:
     Raises:
         PrerequisiteError: one line that names the parameter, what is wrong and what would be right.
     """
+    unknown = {k: v for k, v in given.get("unknown", {}).items() if k not in _FROM_INSPECT}
+    asked = {k: v for k, v in given.items() if v is not None and k != "unknown"}
     try:
-        return RunParameters.model_validate({k: v for k, v in given.items() if v is not None})
+        return RunParameters.model_validate(asked | unknown)
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         value = str(first["input"])[:80]
-        raise PrerequisiteError(f"hepbench/{task}: -T {where}={value}: {first['msg']}") from e
+        raise PrerequisiteError(f"hepbench/{task}: -T {where}={value}: {_complaint(first)}") from e
+
+
+def _complaint(error: ErrorDetails) -> str:
+    """What is wrong with a parameter and what would be right."""
+    name = str(error["loc"][0])
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+        near = get_close_matches(name, RunParameters.model_fields, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(RunParameters.model_fields)}"
+        return f"there is no such parameter; {meant}"
+    if error["type"] == "model_type":
+        return "wants the rules that differ, for example -T rules='{\"support_threshold\": 0.9}'"
+    return error["msg"]

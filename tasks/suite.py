@@ -22,7 +22,7 @@ from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  
 from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers
 from hepbench.tasks import families
-from hepbench.tasks.parameters import RunParameters, parameters
+from hepbench.tasks.parameters import DEFAULT_POTENTIAL, RunParameters, parameters
 
 MAX_RETRIES = 10
 """Retries of one generation, about an hour in all, unless `--max-retries` says otherwise: Inspect's own
@@ -60,11 +60,14 @@ def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
     except FamilyError as e:
         raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
     except ReferenceError as e:
-        raise PrerequisiteError(
-            f"hepbench/{family_id}: {e}. A set for another potential is made by "
-            f"`hepbench reference build {family_id} --potential {potential}`."
-        ) from e
+        raise PrerequisiteError(f"hepbench/{family_id}: {e}. {_remedy(family_id, potential)}") from e
     return family, reference
+
+
+def _remedy(family_id: str, potential: str) -> str:
+    if potential == DEFAULT_POTENTIAL and family_id in families.FAMILY_IDS:
+        return "The set comes with hepbench: install it again."
+    return f"A set is made by `hepbench reference build {family_id} --potential {potential}`."
 
 
 def _require_whole(family: Family, reference: ReferenceSet) -> None:

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 import anyio
 from pebble import ProcessExpired, ProcessPool
 
-from hepbench.harness.laboratory.dynamics import DynamicsError
 from hepbench.harness.laboratory.family import Compound, Prototype
-from hepbench.harness.laboratory.potentials import PotentialError, load_calculator
+from hepbench.harness.laboratory.potentials import load_calculator
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
-from hepbench.harness.laboratory.structures import StructureError, start_atoms
+from hepbench.harness.laboratory.structures import start_atoms
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -165,7 +164,7 @@ class WorkerPool:
             ) from None
         except CancelledError:
             raise LiveRelaxationError(f"{job.name}: cancelled") from None
-        except (PotentialError, StructureError, DynamicsError) as e:
+        except Exception as e:
             raise LiveRelaxationError(f"{job.name}: {_one_line(e)}") from e
 
     def close(self) -> None:

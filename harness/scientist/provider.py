@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,
@@ -47,7 +48,7 @@ class ScriptedPolicy(ModelAPI):
     """A scripted policy behind Inspect's model interface. Not an LLM.
 
     Raises:
-        ValueError: no policy has that name, or an argument was given; a policy has no settings.
+        PrerequisiteError: no policy has that name, or an argument was given; a policy has no settings.
     """
 
     def __init__(
@@ -60,10 +61,12 @@ class ScriptedPolicy(ModelAPI):
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
         if model_name not in POLICIES:
-            known = " and ".join(f"hepbench/{name}" for name in POLICIES)
-            raise ValueError(f"no scripted policy is called {model_name!r}; there are {known}")
+            known = ", ".join(f"hepbench/{name}" for name in POLICIES)
+            raise PrerequisiteError(f"hepbench/{model_name}: no such scripted policy; there are {known}")
         if model_args:
-            raise ValueError(f"hepbench/{model_name} takes no argument {', '.join(sorted(model_args))}")
+            raise PrerequisiteError(
+                f"hepbench/{model_name} takes no argument {', '.join(sorted(model_args))}"
+            )
         self.policy = POLICIES[model_name]
 
     async def generate(
