@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import yaml
 from inspect_ai import Task, eval_set
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog
-from inspect_ai.model import get_model
+from inspect_ai.model import ModelCost, ModelInfo, get_model, get_model_info, set_model_info
+from pydantic import TypeAdapter, ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS, HARNESSES, HarnessName
 from hepbench.tasks.a2bbo6 import a2bbo6
@@ -62,6 +66,25 @@ class Sweep:
         task: Task = _TASKS[name](**given) if name in _TASKS else family(family=name, **given)
         task.model = get_model(model)
         return task
+
+
+def prices(path: Path) -> dict[str, ModelCost]:
+    """Prices from a YAML file, with every model of it made known to Inspect.
+
+    Inspect refuses prices for a model that its own list does not have, such as one that you serve yourself.
+
+    Raises:
+        PrerequisiteError: the file cannot be read, or is no table of prices.
+    """
+    try:
+        stated = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = TypeAdapter(dict[str, ModelCost]).validate_python(stated)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as e:
+        raise PrerequisiteError(f"{path} is no table of prices: {' '.join(str(e).split())[:200]}") from e
+    for name in found:
+        if get_model_info(name) is None:
+            set_model_info(name, ModelInfo())
+    return found
 
 
 def run_sweep(sweep: Sweep, log_dir: str, **options: Any) -> tuple[bool, list[EvalLog]]:

@@ -32,7 +32,7 @@ def sweep(
     from inspect_ai._util.error import PrerequisiteError
     from pydantic import TypeAdapter, ValidationError
 
-    from hepbench.benchmark.sweep import Sweep, run_sweep
+    from hepbench.benchmark.sweep import Sweep, prices, run_sweep
     from hepbench.harness.agents.harnesses import FLOORS, HARNESSES, HarnessName
 
     try:
@@ -42,7 +42,7 @@ def sweep(
         wanted = Sweep(
             model or [], **({"tasks": task} if task else {}), harnesses=chosen, arguments=_read(argument)
         )
-        options: dict[str, Any] = {"model_cost_config": str(costs)} if costs else {}
+        options: dict[str, Any] = {"model_cost_config": prices(costs)} if costs else {}
         done, _ = run_sweep(wanted, log_dir, epochs=epochs, max_tasks=max_tasks, display=display, **options)
     except ValidationError:
         typer.echo(f"hepbench sweep: a harness is one of {', '.join(HARNESSES)}", err=True)

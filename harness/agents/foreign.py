@@ -74,9 +74,10 @@ def _record(registry: Registry, tool: str, arguments: dict[str, Any], answer: ob
 
 
 def _text(answer: object) -> str:
-    if isinstance(answer, list):
-        return "\n".join(part.text if isinstance(part, ContentText) else f"[{part.type}]" for part in answer)
-    return str(answer)
+    """The words of an answer; pictures and the like are in the conversation alone."""
+    if not isinstance(answer, list):
+        return str(answer)
+    return "\n".join(part.text for part in answer if isinstance(part, ContentText))
 
 
 def _with_id(answer: object, result: str) -> object:

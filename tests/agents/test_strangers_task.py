@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 from inspect_ai import Task, score
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessageTool, Model
 from inspect_ai.scorer import includes
 from inspect_ai.solver import use_tools
@@ -20,6 +22,7 @@ from hepbench.harness.agents.hep import hep
 from hepbench.harness.agents.planning import planning
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.store import RegistryStore
+from hepbench.reports.audit.audit import audit
 from hepbench.scorers import hypothesis_count, resolution_rate, step_mix
 
 
@@ -112,6 +115,7 @@ def test_the_strangers_answer_is_scored_by_the_strangers_scorer(run: Callable[..
     assert next(m for m in answers if m.function == "photograph").text == "[R2]\neight balls"
     recorded = next(e for e in events if e.type == "LabResultRecorded").payload
     assert recorded["arguments"] == {"ball": 3, "times": 1}
+    assert audit(log.location).clean
     assert recorded["answer"] == {"result": "R1", "text": "1.5", "characters": 3}
 
 
@@ -151,3 +155,27 @@ def test_planning_on_a_strangers_task(run: Callable[..., EvalLog]) -> None:
     assert log.samples
     assert log.samples[0].output.completion == "3"
     assert (log.samples[0].scores or {})["includes"].value == "C"
+
+
+def test_the_example_of_the_docs(tmp_path: Path) -> None:
+    """As it stands there: one file, and `--solver hepbench/hep` on the command line."""
+    text = (Path(__file__).parents[2] / "docs" / "own_questions.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    (tmp_path / "balls.py").write_text(example, encoding="utf-8")
+    inspect = str(Path(sys.executable).with_name("inspect"))
+    command = [inspect, "eval", "balls.py", "--model", "hepbench/hasty", "--solver", "hepbench/hep"]
+    subprocess.run([*command, "--log-dir", "logs", "--display", "none"], cwd=tmp_path, check=True)
+    log = read_eval_log(str(next((tmp_path / "logs").glob("*.eval"))))
+    assert log.status == "success", log.error
+    assert log.samples
+    assert log.samples[0].store_as(RegistryStore).state().about["harness"] == "hep"
+    assert "includes" in (log.samples[0].scores or {})
+
+
+def test_the_library_is_offered_at_the_top() -> None:
+    import hepbench.harness as offered
+
+    for name in offered.__all__:
+        assert callable(getattr(offered, name)), name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = offered.nothing
