@@ -157,15 +157,17 @@ def measure(bench: Bench, jobs: Sequence[Job], say: str) -> Script[list[Case]]:
 
 
 def survey_jobs(bench: Bench) -> list[Job]:
-    """The survey: compounds that stand for all, each in every prototype."""
+    """The survey: compounds that stand for all, and such as are unlike these, each in every prototype."""
     everything = tuple(bench.labels)
-    affordable = bench.budget * SURVEY_SHARE / max(1, len(everything))
     half = len(bench.compounds) / 2
-    number = int(min(max(FEWEST, affordable), half if half >= FEWEST else len(bench.compounds)))
+    wanted = max(FEWEST, bench.budget * SURVEY_SHARE / len(everything))
+    number = int(
+        min(wanted, half if half >= FEWEST else len(bench.compounds), bench.budget // len(everything))
+    )
     typical = bench.space.typical(number - number // 2) or list(bench.compounds[:number])
     others = [c for c in bench.compounds if c not in typical]
     chosen = [*typical, *bench.space.newest(others, typical)][:number]
-    return [(c, everything) for c in chosen]
+    return [(c, everything) for c in chosen] or test_jobs(bench, bench.testable, bench.testable)
 
 
 def test_jobs(bench: Bench, compounds: Sequence[str], left: Sequence[str]) -> list[Job]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hepbench.harness.scientist.bench import Bench
 from hepbench.harness.scientist.claims import Claim, belief, belief_words
 from hepbench.harness.scientist.conversation import Answer, Call
-from hepbench.harness.scientist.rules import Case
+from hepbench.harness.scientist.rules import NEAR_MEV, Case
 from hepbench.harness.scientist.script import Script, Turn, one
 
 SUPPORT, REFUTE = 0.8, 0.2
@@ -210,7 +210,7 @@ def _attach(idea: Idea, cases: Sequence[Case], stance: str, fits: int, tested: i
             "hypothesis": idea.id,
             "results": [c.result for c in cases],
             "stance": stance,
-            "summary": f"Lowest phases: {lowest}; {how} {idea.id} says.",
+            "summary": f"Lowest phases: {lowest}; {how} {idea.id} says, to within {NEAR_MEV:g} meV/atom.",
             "belief": belief(idea.claim, idea.prior, fits, tested),
             "rationale": belief_words(idea.claim, idea.prior, fits, tested),
         },

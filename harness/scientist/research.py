@@ -1,7 +1,8 @@
 """The study of `hepbench/scientist`, from the first look to the verdicts, as a script.
 
-1. State a null hypothesis and two rival ideas; survey a few compounds that lie far apart, in full.
-2. State for each phase the rule that the survey suggests; measure further compounds as tests of it.
+1. State a null hypothesis and two rival ideas; survey a few compounds in full.
+2. State the common phase as the rule, and for phases that clearly beat it somewhere a rule each; measure
+   further compounds as tests of them.
 3. Judge; sharpen what met exceptions; state rules for phases that turned up; test again.
 4. Merge what held into one rule for the whole family; test it on compounds that it was not made from.
 5. Fit that rule once more to everything, judge it by leaving out and by the last compounds; take all
@@ -49,7 +50,7 @@ def research(study: Study) -> Script[None]:
     yield from _round(study, ROUNDS[2])
     fitted = yield from _fit_all(study, joint)
     yield from _round(study, ROUNDS[3])
-    if fitted is not None and fitted.fits < fitted.tested:
+    if fitted is None or fitted.fits < fitted.tested:
         yield from _fit_all(study, fitted, last=True)
         yield from _weigh_and_judge(study)
     yield from settle(study.book.open, "No further measurement is planned.")
@@ -70,7 +71,9 @@ def _open(study: Study) -> Script[None]:
         yield from state(study.book, study.bench, FollowsDescriptor(descriptor), statement, 0.5, why, first)
     yield from begin(study.book.open)
     yield from _measure(
-        study, survey_jobs(study.bench), "Survey: compounds far apart from each other, in full."
+        study,
+        survey_jobs(study.bench),
+        "Survey, in full: compounds that stand for the rest, and some that are unlike it.",
     )
     yield from _weigh_and_judge(study)
 
@@ -258,8 +261,8 @@ def _fit_all(study: Study, parent: Idea | None, *, last: bool = False) -> Script
     if not cases or rules == study.kept:
         return parent
     study.kept = rules
-    if parent is None:
-        return None
+    if parent is None or not parent.used:  # without a registry, or with nothing that the revision answers to
+        return parent
     prior, seen = _prior(rules, cases)
     child = yield from state(
         study.book,
