@@ -113,6 +113,12 @@ class RunRecord:
         return self.model, self.harness
 
 
+def run_of(values: Mapping[str, Any]) -> RunRecord:
+    """A run from its fields as JSON keeps them."""
+    items = tuple(Item(**{**item, "labels": tuple(item["labels"])}) for item in values["items"])
+    return RunRecord(**{**values, "items": items})
+
+
 def entry_name(entry: tuple[str, str]) -> str:
     """A row's name, such as "openai/gpt-5.5 · hep"; a floor is its harness alone."""
     model, harness = entry

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 import pandas as pd
 
+from hepbench.benchmark.leaderboard.memory import remembered
 from hepbench.reports.board import LeftOut
 from hepbench.reports.gather import find_logs, run_records
 from hepbench.reports.logs import LogError
-from hepbench.reports.records import Item, RunRecord, differing
+from hepbench.reports.records import Item, RunRecord, differing, run_of
 
 LogCheck = Callable[[str], Sequence[str]]
 """Looks at a log and says what is wrong with it, one line for each finding; none for a clean log."""
@@ -83,7 +84,7 @@ def collect(wheres: Iterable[str], check: LogCheck, *, comparable: bool = True) 
     left_out: list[LeftOut] = []
     for where in find_logs(wheres):
         try:
-            found = run_records(where)
+            found = _records(where)
             findings = check(where)
         except LogError as e:
             left_out.append(LeftOut(log=log_name(where), reason=str(e)))
@@ -94,6 +95,11 @@ def collect(wheres: Iterable[str], check: LogCheck, *, comparable: bool = True) 
         runs.update({(run.log_id, run.sample, run.epoch): run for run in found})
     kept = _without_retried(runs.values())
     return _comparable(kept, left_out) if comparable else _sorted(kept, {}, left_out)
+
+
+def _records(where: str) -> list[RunRecord]:
+    known = remembered(where, "runs", lambda: [asdict(run) for run in run_records(where)])
+    return [replace(run_of(run), where=where) for run in known]
 
 
 def log_name(where: str) -> str:

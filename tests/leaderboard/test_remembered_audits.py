@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from hepbench.benchmark.leaderboard import audited
+from hepbench.benchmark.leaderboard import audited, collect, memory
 from hepbench.reports.audit.subject import Finding
 
 
@@ -24,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         return Report()
 
     (tmp_path / "cache").mkdir()
-    monkeypatch.setenv(audited.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(audited, "audit", audit)
     return done
 
@@ -52,7 +53,7 @@ def test_a_changed_log_is_audited_again(asked: list[str], log: Path) -> None:
 
 def test_a_changed_journal_is_looked_at_again(asked: list[str], log: Path) -> None:
     audited.audit_check(str(log))
-    folder = audited.journals_beside(str(log))
+    folder = memory.journals_beside(str(log))
     folder.mkdir()
     (folder / "ao2_epoch_1_x.jsonl").write_text("{}\n")
     audited.audit_check(str(log))
@@ -63,7 +64,8 @@ def test_another_installation_audits_again(
     asked: list[str], log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audited.audit_check(str(log))
-    monkeypatch.setattr(audited, "_installation", lambda: "another")
+    memory._digest.cache_clear()
+    monkeypatch.setattr(memory, "_installation", lambda: "another")
     audited.audit_check(str(log))
     assert len(asked) == 2
 
@@ -71,7 +73,7 @@ def test_another_installation_audits_again(
 def test_without_a_cache_every_audit_is_made(
     asked: list[str], log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(audited.VARIABLE, "off")
+    monkeypatch.setenv(memory.VARIABLE, "off")
     audited.audit_check(str(log))
     audited.audit_check(str(log))
     assert len(asked) == 2
@@ -79,7 +81,17 @@ def test_without_a_cache_every_audit_is_made(
 
 def test_a_damaged_memory_is_no_obstacle(asked: list[str], log: Path, tmp_path: Path) -> None:
     audited.audit_check(str(log))
-    (memory,) = (tmp_path / "cache" / "audits").iterdir()
-    memory.write_text("[")
+    (kept,) = (tmp_path / "cache" / "logs").iterdir()
+    kept.write_text("[")
     audited.audit_check(str(log))
     assert len(asked) == 2
+
+
+def test_remembered_runs_are_the_runs(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "cache"))
+    first = collect([str(log)], lambda where: ())
+    module = sys.modules["hepbench.benchmark.leaderboard.collect"]
+    monkeypatch.setattr(module, "run_records", lambda where: [])
+    assert collect([str(log)], lambda where: ()) == first
+    assert len(first.runs) > 0

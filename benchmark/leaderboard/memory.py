@@ -1,0 +1,105 @@
+"""What was once read out of a log is remembered by the log's content: a table over many logs is quick.
+
+An audit, and the parsing of a long transcript, depend on nothing but the log, the journals beside it, and
+this installation. Their outcome is kept under the hash of all three in the user's cache folder.
+`HEPBENCH_CACHE` names another folder; `HEPBENCH_CACHE=off` forgets and remembers nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import hepbench
+from hepbench.harness.protocol.durable import journals_beside
+from hepbench.harness.protocol.journal import JournalError
+from hepbench.reports.opening import local_path
+
+VARIABLE = "HEPBENCH_CACHE"
+_CHUNK = 1 << 20
+
+
+def remembered(where: str, kind: str, make: Callable[[], Any]) -> Any:
+    """A JSON value that follows from a log.
+
+    Args:
+        where: The log.
+        kind: Name of what is made from it.
+        make: Makes it, where it is not known yet; what it raises is not remembered.
+    """
+    place = _place(where, kind)
+    if place is not None and place.is_file():
+        with suppress(OSError, ValueError):
+            return json.loads(place.read_bytes())
+    made = json.loads(json.dumps(make()))
+    if place is not None:
+        with suppress(OSError):  # a full or read-only disk costs time, not the answer
+            _keep(place, made)
+    return made
+
+
+def _keep(place: Path, value: Any) -> None:
+    """Write beside and rename, so that no other process reads half a value."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(value), encoding="utf-8")
+    unfinished.replace(place)
+
+
+def _place(where: str, kind: str) -> Path | None:
+    """The file for this very log; None without a cache, or where the log is no local file."""
+    folder, path = _folder(), Path(local_path(where))
+    if folder is None or ("://" in where and not where.startswith("file://")) or not path.is_file():
+        return None
+    files = [path, *_journals(where)]
+    return (
+        folder / f"{_digest(tuple((str(f), f.stat().st_mtime_ns, f.stat().st_size) for f in files))}.{kind}"
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _digest(files: tuple[tuple[str, int, int], ...]) -> str:
+    """Hash over the installation and these files' content; of the log's name only the ending counts."""
+    found = hashlib.sha256(f"{_installation()} {Path(files[0][0]).suffix}".encode())
+    for number, (name, _, _) in enumerate(files):
+        found.update(f"\n{Path(name).name if number else ''}\n".encode())
+        with Path(name).open("rb") as source:
+            while chunk := source.read(_CHUNK):
+                found.update(chunk)
+    return found.hexdigest()
+
+
+def _folder() -> Path | None:
+    asked = os.environ.get(VARIABLE, "")
+    if asked == "off":
+        return None
+    if asked and Path(asked).is_dir():
+        return Path(asked) / "logs"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("hepbench") / "logs"
+
+
+def _journals(where: str) -> Iterator[Path]:
+    with suppress(JournalError):
+        folder = journals_beside(where)
+        yield from sorted(folder.glob("*.jsonl")) if folder.is_dir() else ()
+
+
+@lru_cache(maxsize=1)
+def _installation() -> str:
+    """A hash that changes with any file of this installation: its code, families and reference sets."""
+    root = Path(hepbench.__file__).parent
+    stats = [
+        f"{path.relative_to(root)} {path.stat().st_size} {path.stat().st_mtime_ns}"
+        for folder in ("benchmark", "reports", "tasks", "scorers", "harness")
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+    ]
+    return hashlib.sha256("\n".join([hepbench.__version__, *stats]).encode()).hexdigest()
