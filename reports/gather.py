@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,7 +74,7 @@ def run_records(where: str) -> list[RunRecord]:
         LogError: it cannot be read, is not finished, or is not of a task with held-out compounds.
     """
     header, samples = _read(where)
-    return [_record(where, header, sample) for sample in samples]
+    return [_record(where, header, *read) for read in samples]
 
 
 def detailed_runs(where: str) -> list[DetailedRun]:
@@ -85,30 +87,44 @@ def detailed_runs(where: str) -> list[DetailedRun]:
     try:
         return [
             DetailedRun(
-                _record(where, header, sample),
+                _record(where, header, sample, tools),
                 tuple(sample.store_as(RegistryStore).run.events),
                 sample.metadata,
             )
-            for sample in samples
+            for sample, tools in samples
         ]
     except ValidationError as e:
         raise LogError(f"its record of events cannot be read: {shorten(clean(str(e)), 120)}") from e
 
 
-def _read(where: str) -> tuple[EvalLog, list[EvalSample]]:
+_Read = tuple[EvalSample, dict[str, str]]
+"""A sample, and the tools that its agent was offered."""
+
+
+def _read(where: str) -> tuple[EvalLog, list[_Read]]:
     with open_log(where) as log:
         header = log.header
-        samples = [logged.light for logged in log.samples()]
+        samples = [(logged.light, offered_tools(logged.raw)) for logged in log.samples()]
     if header.status not in _ENDED:
         raise LogError(f"the run is not finished: its status is {header.status!r}")
-    if any("heldout" not in sample.metadata for sample in samples):
+    if any("heldout" not in sample.metadata for sample, _ in samples):
         raise LogError(f"not a task with held-out compounds: {shorten(clean(header.eval.task), 80)}")
     if not samples:
         raise LogError("no sample in it")
     return header, samples
 
 
-def _record(where: str, header: EvalLog, sample: EvalSample) -> RunRecord:
+def offered_tools(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Tool → hash of its definition, over all generations of a sample as it stands in the log."""
+    found: dict[str, str] = {}
+    for event in raw.get("events") or []:
+        for tool in event.get("tools") or [] if event.get("event") == "model" else []:
+            text = json.dumps(tool, sort_keys=True)
+            found[str(tool.get("name"))] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return dict(sorted(found.items()))
+
+
+def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str, str]) -> RunRecord:
     about: Mapping[str, Any] = {**(header.eval.metadata or {}), **sample.metadata.get("about", {})}
     scores = {} if sample.error else dict(sample.scores or {})
     harness = str(about.get("harness", "unknown"))
@@ -127,6 +143,7 @@ def _record(where: str, header: EvalLog, sample: EvalSample) -> RunRecord:
         conditions=_conditions(header, sample, about),
         items=_items(scores, sample.metadata["heldout"]),
         scores=numbers,
+        tools=tools,
         flow=dict((scores["step_flow"].metadata or {}).get("flow", {})) if "step_flow" in scores else {},
         tokens=sum(usage.total_tokens for usage in sample.model_usage.values()),
         money=numbers.get("money"),
@@ -159,7 +176,6 @@ def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -
         "turn_limit": about.get("turn_limit"),
         "token_limit": about.get("token_limit"),
         "rules": sample.metadata.get("rules"),
-        "tools": about.get("tools"),
         "sample_limits": {name: limit for name, limit in limits.items() if limit is not None},
     }
 

@@ -21,7 +21,6 @@ CONDITIONS: Mapping[str, str] = {
     "turn_limit": "turn limit",
     "token_limit": "token limit",
     "rules": "protocol rules",
-    "tools": "tools",
     "sample_limits": "limits of the sample",
 }
 """What must be equal before two runs of a task may be compared → what it is called."""
@@ -70,6 +69,8 @@ class RunRecord:
         conditions: `CONDITIONS` → value.
         items: The held-out compounds.
         scores: Every number that a scorer gave, by name; unscored ones are left out.
+        tools: Tool that the agent was offered → hash of its definition. They belong to the harness, so that
+            only runs of the same harness may be held against each other by them.
         flow: How often a step category (row) was followed by another (column).
         tokens: Of all models together.
         money: US dollars, or None where no prices were given.
@@ -92,6 +93,7 @@ class RunRecord:
     conditions: Mapping[str, Any]
     items: tuple[Item, ...]
     scores: Mapping[str, float]
+    tools: Mapping[str, str] = field(default_factory=dict)
     flow: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tokens: int = 0
     money: float | None = None
@@ -132,6 +134,16 @@ def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
         for key, name in CONDITIONS.items()
         if a.get(key) != b.get(key)
     ]
+
+
+def differing_tools(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """The tools in which two runs differ, one line for each kind of difference."""
+    kinds = {
+        "tools gone": [name for name in a if name not in b],
+        "tools new": [name for name in b if name not in a],
+        "tools defined otherwise": [name for name in a if name in b and a[name] != b[name]],
+    }
+    return [f"{kind}: {', '.join(sorted(names))}" for kind, names in kinds.items() if names]
 
 
 def _shown(value: Any) -> str:

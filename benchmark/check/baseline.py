@@ -53,6 +53,7 @@ class BaselineEntry(Part):
     kind: Kind
     task: str
     conditions: dict[str, Any]
+    tools: dict[str, str] = Field(description="tool → hash of its definition")
     runs: tuple[BaselineRun, ...]
 
     @property
@@ -85,6 +86,7 @@ def make_baseline(collection: Collection) -> Baseline:
                 kind=runs[0].kind,
                 task=task,
                 conditions=dict(runs[0].conditions),
+                tools=dict(runs[0].tools),
                 runs=tuple(map(_kept, runs)),
             )
             for task in collection.tasks
@@ -122,6 +124,7 @@ def _record(entry: BaselineEntry, run: BaselineRun) -> RunRecord:
         sample=run.sample,
         epoch=run.epoch,
         conditions=entry.conditions,
+        tools=entry.tools,
         items=tuple(Item(**item.model_dump()) for item in run.items),
         scores=run.scores,
         error=run.error,

@@ -14,7 +14,7 @@ from hepbench.benchmark.check.baseline import Baseline, BaselineEntry, BaselineR
 from hepbench.benchmark.check.margins import METRICS, Margins
 from hepbench.benchmark.leaderboard.collect import Collection
 from hepbench.reports.board import LeftOut, Part
-from hepbench.reports.records import RunRecord, differing, entry_name
+from hepbench.reports.records import RunRecord, differing, differing_tools, entry_name
 
 
 class Outcome(IntEnum):
@@ -119,6 +119,7 @@ def _conditions(baseline: Baseline, found: Collection) -> Iterator[Check]:
     for entry in baseline.entries:
         for run in _runs(found, entry):
             differences = differing(entry.conditions, run.conditions)
+            differences += differing_tools(entry.tools, run.tools) if not run.error else []
             if differences:
                 yield Check(
                     of=_name(entry),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -92,7 +93,6 @@ def test_a_wide_margin_passes_and_each_task_can_have_its_own(checked: Checked) -
         ({"reference_sha256": "c" * 64}, "reference set: bbbbbbbbbbbb… ≠ cccccccccccc…"),
         ({"potential": "mace"}, "potential: chgnet-0.3.0 ≠ mace"),
         ({"turn_limit": 10}, "turn limit: 150 ≠ 10"),
-        ({"tools": ["relax_structure"]}, 'tools: null ≠ ["relax_structure"]'),
     ],
 )
 def test_other_conditions_are_refused(checked: Checked, about: dict[str, object], said: str) -> None:
@@ -104,6 +104,20 @@ def test_other_conditions_are_refused(checked: Checked, about: dict[str, object]
 def test_other_rules_are_refused(checked: Checked) -> None:
     verdict = checked([SCRIPT], [Run(SCRIPTED, noise=False, accuracy=0.8, rules={"support_threshold": 0.85})])
     assert verdict.outcome is Outcome.REFUSED
+
+
+def test_other_tools_are_refused(logs: Callable[[list[Run]], list[str]]) -> None:
+    found = collect(logs([SCRIPT]), lambda where: ())
+    tools = {"relax_structure": "aa", "list_prototypes": "bb"}
+    before = make_baseline(replace(found, runs=tuple(replace(run, tools=tools) for run in found.runs)))
+    now = {"relax_structure": "cc", "query_database": "dd"}
+    after = replace(found, runs=tuple(replace(run, tools=now) for run in found.runs))
+    verdict = check_runs(before, after, Margins())
+    assert verdict.outcome is Outcome.REFUSED
+    message = next(c.message for c in verdict.checks if c.outcome is Outcome.REFUSED)
+    assert "tools gone: list_prototypes" in message
+    assert "tools new: query_database" in message
+    assert "tools defined otherwise: relax_structure" in message
 
 
 def test_what_is_missing_fails(checked: Checked) -> None:
