@@ -8,6 +8,7 @@ docs/protocol.md gives the reason for each.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.gates import Refusal
@@ -95,10 +96,15 @@ def _outside(
 
 def _most_alike(state: RunState, said: frozenset[str]) -> str | None:
     """The statement that shares the most words, if enough, and speaks of the same numbers."""
-    latest = list(state.hypotheses.values())[-_LOOK_BACK:]
-    rivals = [h for h in latest if numbers(h.words) == numbers(said)]
-    best = max(rivals, key=lambda h: similarity(h.words, said), default=None)
-    return best.id if best and similarity(best.words, said) >= state.rules.similarity else None
+    least = state.rules.similarity
+    best: tuple[float, str] | None = None
+    for h in islice(reversed(state.hypotheses.values()), _LOOK_BACK):
+        if not least * len(said) <= len(h.words) <= len(said) / least:
+            continue  # sets of such different sizes cannot be that much alike
+        alike = similarity(h.words, said)
+        if alike >= least and (best is None or alike > best[0]) and numbers(h.words) == numbers(said):
+            best = (alike, h.id)
+    return best[1] if best else None
 
 
 def _bite(

@@ -6,11 +6,15 @@ Nothing here changes the state; `registry.py` turns payloads into events and fol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from hepbench.harness.protocol import cautions, gates
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.gates import Refusal
 from hepbench.harness.protocol.state import Hypothesis, RunState
+
+_LOOK_BACK = 200
+"""Of the record's latest, how many an example is taken from: the cost of a call stays flat in long runs."""
 
 _PROPOSE = (
     'propose_hypothesis(statement="The ratio of the radii decides the label", prior=0.5, '
@@ -192,13 +196,22 @@ def _verdict_example(state: RunState, hypothesis: Hypothesis) -> str:
     return _attach_example(state, hypothesis.id)
 
 
+def _under_test(state: RunState, hypothesis: object) -> Hypothesis | None:
+    """The hypothesis of that name if it is under test, else one of the latest that is."""
+    named = state.hypotheses.get(hypothesis) if isinstance(hypothesis, str) else None
+    if named is not None and named.state == "under_test":
+        return named
+    latest = islice(reversed(state.hypotheses.values()), _LOOK_BACK)
+    return next((h for h in latest if h.state == "under_test"), None)
+
+
 def _attach_example(state: RunState, hypothesis: object) -> str:
     """A call that would be taken now: a hypothesis under test, a measurement not yet used for it."""
-    candidates = [h for h in state.hypotheses.values() if h.state == "under_test"]
-    chosen = next((h for h in candidates if h.id == hypothesis), candidates[0] if candidates else None)
+    chosen = _under_test(state, hypothesis)
     name, belief = (chosen.id, chosen.belief) if chosen else ("H1", 0.5)
     used = {r for e in chosen.evidence for r in e.results} if chosen else set()
-    unused = (r.id for r in reversed(state.results.values()) if r.measurement and r.id not in used)
+    latest = islice(reversed(state.results.values()), _LOOK_BACK)
+    unused = (r.id for r in latest if r.measurement and r.id not in used)
     raised = max(belief, min(1.0, round(belief + 0.1, 2)))
     return (
         f'attach_evidence(hypothesis="{name}", results=["{next(unused, "R1")}"], stance="supports", '
