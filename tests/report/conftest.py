@@ -60,5 +60,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 @pytest.fixture(scope="session")
 def screenshots() -> Path:
     """Where the tests leave what they saw, for a person to look at."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(SCREENSHOTS, ignore_errors=True)
+    SCREENSHOTS.mkdir(parents=True)
     return SCREENSHOTS
