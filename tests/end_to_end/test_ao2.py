@@ -14,7 +14,9 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai import score
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog, read_eval_log
+from typer.testing import CliRunner
 
+from hepbench.benchmark.cli import app
 from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL
 from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.protocol.events import MECHANISMS, chain_faults
@@ -103,6 +105,15 @@ def test_both_say_that_they_are_no_llm(demo: EvalLog, hasty: EvalLog) -> None:
 def test_an_old_log_scores_the_same_again(demo: EvalLog) -> None:
     again = score(read_eval_log(demo.location), suite_scorers(), action="overwrite", display="none")
     assert repr(values(again)) == repr(values(demo))
+
+
+def test_the_readme_shows_what_the_demo_prints(demo: EvalLog) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("<!-- demo -->")[2].partition("<!-- /demo -->")[0].split("```")[1]
+    printed = CliRunner().invoke(app, ["scores", demo.location]).output
+    lines = {line.rstrip() for line in printed.splitlines()}
+    assert len(shown.splitlines()) > 20
+    assert [line for line in shown.splitlines()[1:] if line and line != "…" and line not in lines] == []
 
 
 def test_the_majority_label_scores_under_0_6_on_both_parts(tmp_path: Path) -> None:
