@@ -34,9 +34,9 @@ def leaderboard(logs: Logs, output: Output = None, task: Suite = None) -> None:
 
     with one_line_errors("leaderboard", LogError, OSError):
         board = build_leaderboard(collect(logs, audit_check), task or ())
+        written = write_files(board, output, leaderboard_page(board)) if output is not None else []
         Console().print(to_terminal(board))
-        if output is not None:
-            for path in write_files(board, output, leaderboard_page(board)):
-                typer.echo(f"written: {path}")
+        for path in written:
+            typer.echo(f"written: {path}")
     if not board.entries:
         raise typer.Exit(1)

@@ -58,13 +58,12 @@ def right_in(part: str) -> Callable[[Item], float | None]:
 
 
 def _tie_groups(collection: Collection, tasks: Sequence[str]) -> dict[str, int]:
-    """Entries with every task → tie group; all pairs are compared, with Holm's correction."""
+    """Entries with every task → tie group."""
     complete = [key for key in collection.entries if not _missing(collection.of(key), tasks)]
     tables = {entry_name(key): collection.of(key).table(right) for key in complete}
     p_values = st.pairwise_p(tables) if tables else {}
-    adjusted = dict(zip(p_values, st.holm(list(p_values.values())), strict=True))
     scores = {name: round(st.mean_estimate(table).value, DECIMALS) for name, table in tables.items()}
-    return st.tie_groups(scores, adjusted)
+    return st.tie_groups(scores, p_values)
 
 
 def _missing(runs: Collection, tasks: Sequence[str]) -> list[str]:

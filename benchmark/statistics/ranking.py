@@ -25,29 +25,30 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def tie_groups(
-    scores: Mapping[str, float], p_adjusted: Mapping[frozenset[str], float], *, alpha: float = 0.05
+    scores: Mapping[str, float], p_values: Mapping[frozenset[str], float], *, alpha: float = 0.05
 ) -> dict[str, int]:
     """Groups of entries that cannot be separated from their group's leader.
 
-    Entries are taken from the best score down. An entry whose comparison with the current leader is
-    significant opens the next group and leads it.
+    The best entry leads the first group and is compared with all others; the p-values of these comparisons
+    are corrected after Holm. From the best down, the first entry that differs leads the next group, and is
+    compared with all entries that are left.
 
     Args:
         scores: Entry → score, higher is better.
-        p_adjusted: Adjusted p of each pair of entries.
+        p_values: Uncorrected p of each pair of entries.
         alpha: Level of significance.
 
     Returns:
         Entry → number of its group, from 1, in order of rank.
     """
     groups: dict[str, int] = {}
-    leader = ""
-    for name in sorted(scores, key=lambda name: (-scores[name], name)):
-        if not groups:
-            leader, groups[name] = name, 1
-            continue
-        group = groups[leader]
-        if p_adjusted[frozenset((leader, name))] <= alpha:
-            leader, group = name, group + 1
-        groups[name] = group
+    left = sorted(scores, key=lambda name: (-scores[name], name))
+    number = 0
+    while left:
+        number += 1
+        leader, *others = left
+        adjusted = holm([p_values[frozenset((leader, other))] for other in others])
+        tied = next((n for n, p in enumerate(adjusted) if p <= alpha), len(others))
+        groups |= dict.fromkeys([leader, *others[:tied]], number)
+        left = others[tied:]
     return groups

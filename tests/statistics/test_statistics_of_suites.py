@@ -116,6 +116,14 @@ def test_tie_groups_are_formed_around_leaders() -> None:
         for pair, value in {("a", "b"): 0.3, ("a", "c"): 0.01, ("a", "d"): 0.01, ("c", "d"): 0.6}.items()
     }
     assert st.tie_groups(scores, p) == {"a": 1, "b": 1, "c": 2, "d": 2}
+    assert st.tie_groups({}, {}) == {}
+
+
+def test_many_comparisons_with_a_leader_are_corrected() -> None:
+    """p = 0.02 separates two entries, and no longer does when two others are compared as well."""
+    assert st.tie_groups({"a": 0.9, "b": 0.1}, {frozenset("ab"): 0.02}) == {"a": 1, "b": 2}
+    p = {frozenset("ab"): 0.02, frozenset("ac"): 0.9, frozenset("ad"): 0.9}
+    assert set(st.tie_groups({"a": 0.9, "b": 0.1, "c": 0.8, "d": 0.7}, p).values()) == {1}
 
 
 def test_epochs_that_would_decide() -> None:
