@@ -91,7 +91,8 @@ def serious(browser: Chrome) -> list[str]:
     browser.set_script_timeout(120)
     run = """
         const done = arguments[0];
-        axe.run(document, {resultTypes: ["violations"]}).then((found) => done(found.violations), (e) => done([{id: String(e)}]));
+        const failed = (e) => done([{id: String(e)}]);
+        axe.run(document, {resultTypes: ["violations"]}).then((found) => done(found.violations), failed);
     """
     found: list[dict[str, Any]] = browser.execute_async_script(run)
     return [

@@ -67,8 +67,8 @@ def test_a_change_without_a_new_version_is_seen(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(fingerprints, "prompts", lambda c=changed: {**text, c: text[c] + " Think hard."})
         after = fingerprint("ao2")
         assert (
-            complaint(before, after)
-            == f"data, truth, prompts, tools or defaults changed, and N is still {before.version[0]}: raise it"
+            complaint(before, after) == "data, truth, prompts, tools or defaults changed, "
+            f"and N is still {before.version[0]}: raise it"
         )
         assert complaint(before, after.model_copy(update={"version": "99-A"})) == ""
     monkeypatch.undo()
