@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from inspect_ai import Task, eval_set
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ModelCost, ModelInfo, get_model, get_model_info, set_model_info
 from pydantic import TypeAdapter, ValidationError
 
@@ -98,4 +98,19 @@ def run_sweep(sweep: Sweep, log_dir: str, **options: Any) -> tuple[bool, list[Ev
     Returns:
         Whether every run succeeded, and their logs.
     """
-    return eval_set(list(sweep), log_dir=log_dir, **options)
+    done, logs = eval_set(list(sweep), log_dir=log_dir, **options)
+    if done and Path(log_dir).is_dir():
+        _remove_torsos(Path(log_dir))
+    return done, logs
+
+
+def _remove_torsos(log_dir: Path) -> None:
+    """Remove the logs of killed runs that were done again since; Inspect itself removes those that failed.
+
+    Their journals stay.
+    """
+    headers = {path: read_eval_log(str(path), header_only=True) for path in log_dir.glob("*.eval")}
+    done = {header.eval.task_id for header in headers.values() if header.status == "success"}
+    for path, header in headers.items():
+        if header.status == "started" and header.eval.task_id in done:
+            path.unlink()

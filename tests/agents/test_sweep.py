@@ -10,7 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
+from typer.testing import CliRunner
 
+from hepbench.benchmark.cli import app
 from hepbench.harness.protocol.store import RegistryStore
 
 HEPBENCH = str(Path(sys.executable).with_name("hepbench"))
@@ -68,9 +70,8 @@ def test_bad_requests_are_one_line(tmp_path: Path) -> None:
         (["--harness", "majority", "--task", "nowhere"], "unknown family 'nowhere'"),
         (["--harness", "majority", "-T", "budget=1"], "budget"),
     ):
-        sweep = [HEPBENCH, "sweep", str(tmp_path / "x"), *wrong]
-        done = subprocess.run(sweep, capture_output=True, text=True, check=False)
-        assert done.returncode == 2
+        done = CliRunner().invoke(app, ["sweep", str(tmp_path / "x"), *wrong])
+        assert done.exit_code == 2
         assert said in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
 
