@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from hepbench.benchmark.statistics.clusters import Clusters, Floats, cluster_variance
+from hepbench.benchmark.statistics.quantiles import normal_quantile, student_quantile
 from hepbench.benchmark.statistics.table import item_means, tasks_of
 
 ONE_CLUSTER = "one cluster: no interval over clusters can be given"
@@ -42,7 +42,7 @@ class Estimate:
 
     def quantile(self, probability: float) -> float:
         """Quantile of the Student t that the interval rests on."""
-        return float(stats.t.ppf(probability, self.df))
+        return float(student_quantile(probability, self.df))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def task_mean(values: Floats, clusters: Clusters, *, proportion: bool) -> TaskMe
     df = np.full(mean.shape, clusters.degrees_of_freedom)
     if not proportion:
         return TaskMean(mean, mean, variance, df)
-    n, z2 = clusters.n_items, stats.norm.ppf(0.975) ** 2
+    n, z2 = clusters.n_items, normal_quantile(0.975) ** 2
     flat = variance < _TINY
     adjusted = (mean * n + z2 / 2) / (n + z2)
     return TaskMean(
@@ -118,7 +118,7 @@ def mean_estimate(table: pd.DataFrame, *, confidence: float = 0.95, proportion: 
     df = float(pooled_df(variances, np.array([p.df for p in parts])))
     se = float(np.sqrt(variances.sum())) / len(parts)
     centre = float(np.mean([p.centre for p in parts]))
-    half = float(stats.t.ppf((1 + confidence) / 2, df)) * se if se > 0 else se
+    half = float(student_quantile((1 + confidence) / 2, df)) * se if se > 0 else se
     low, high = centre - half, centre + half
     return Estimate(
         value=float(np.mean([p.mean for p in parts])),

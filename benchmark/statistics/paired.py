@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from hepbench.benchmark.statistics.clusters import Floats
 from hepbench.benchmark.statistics.estimate import ONE_CLUSTER, Estimate, pooled_df, task_mean
 from hepbench.benchmark.statistics.permutation import pairwise_sign_flip_p, sign_flip_p
+from hepbench.benchmark.statistics.quantiles import normal_quantile, student_quantile
 from hepbench.benchmark.statistics.table import ScoreTableError, TaskItems, item_means, tasks_of
 
 POWER = 0.8
@@ -126,7 +126,7 @@ def _difference(tasks: list[TaskItems], confidence: float, *, proportion: bool) 
         df, note = np.inf, IDENTICAL
         se = _se_without_scatter(tasks, confidence) if proportion else 0.0
     value = float(np.mean([p.mean for p in parts]))
-    half = float(stats.t.ppf((1 + confidence) / 2, df)) * se
+    half = float(student_quantile((1 + confidence) / 2, df)) * se
     low, high = value - half, value + half
     return Estimate(
         value=value,
@@ -144,7 +144,7 @@ def _se_without_scatter(tasks: list[TaskItems], confidence: float) -> float:
     """Half the interval: the largest share of changed items that n without a change exclude, 1 − α^(1/n)."""
     seen = sum(float(t.epochs.sum()) for t in tasks)
     excluded = 1 - (1 - confidence) ** (1 / seen)
-    return float(excluded / stats.norm.ppf((1 + confidence) / 2))
+    return float(excluded / normal_quantile((1 + confidence) / 2))
 
 
 def _contributions(tasks: list[TaskItems]) -> Floats:

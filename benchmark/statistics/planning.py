@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from hepbench.benchmark.statistics.clusters import Floats, cluster_variance
 from hepbench.benchmark.statistics.estimate import pooled_df
+from hepbench.benchmark.statistics.quantiles import student_quantile
 from hepbench.benchmark.statistics.table import TaskItems, item_means, tasks_of
 
 MOST_EPOCHS = 1_000
@@ -40,7 +40,7 @@ def epochs_to_decide(
     noise = np.minimum(total, [_epoch_noise(t, spread * (1 - spread)) for t in tasks])
     now = float(np.median(np.concatenate([t.epochs for t in tasks])))
     df = float(pooled_df(total, np.array([t.clusters.degrees_of_freedom for t in tasks])))
-    quantile = float(stats.t.ppf((1 + confidence) / 2, df))
+    quantile = float(student_quantile((1 + confidence) / 2, df))
     epochs = np.arange(1, MOST_EPOCHS + 1)
     variance = ((total - noise).sum() + noise.sum() * now / epochs) / len(tasks) ** 2
     enough = np.flatnonzero((quantile * np.sqrt(variance) < distance) & (epochs > now))

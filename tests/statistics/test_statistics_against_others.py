@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from hepbench.benchmark import statistics as st
 from hepbench.benchmark.statistics.clusters import Clusters, cluster_variance
 from hepbench.benchmark.statistics.estimate import pooled_df
+from hepbench.benchmark.statistics.quantiles import student_quantile
 
 
 @pytest.fixture
@@ -106,3 +107,10 @@ def test_smallest_detectable_effect_matches_its_power() -> None:
     values = rng.normal(effect, 1, size=(4_000, 40))
     t = values.mean(axis=1) / np.sqrt(cluster_variance(values, clusters))
     assert np.mean(t > stats.t.ppf(0.975, df)) == pytest.approx(0.8, abs=0.03)
+
+
+def test_quantiles_equal_scipys() -> None:
+    df = np.array([1.0, 2.7, 9.0, np.inf, np.nan])
+    for probability in (0.025, 0.8, 0.975):
+        expected = stats.t.ppf(probability, df)
+        assert student_quantile(probability, df) == pytest.approx(expected, nan_ok=True)

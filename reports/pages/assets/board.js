@@ -25,24 +25,41 @@
     let best = -1;
     return d3.sort(rows, (r) => r.x, (r) => -r.accuracy).filter((r) => (r.accuracy > best ? ((best = r.accuracy), true) : false));
   };
-  const drawCost = (d, width) => {
+  /* Decades of the costs that occur; with a zero among them the axis is linear up to the smallest decade. */
+  const costScale = (rows) => {
+    const costs = rows.map((r) => r.x).filter((x) => x > 0);
+    const decades = d3.range(Math.floor(Math.log10(d3.min(costs))), Math.floor(Math.log10(d3.max(costs))) + 1).map((k) => 10 ** k);
+    if (costs.length === rows.length) return { type: "log", nice: true };
+    return { type: "symlog", constant: decades[0], domain: [0, 1.3 * d3.max(costs)], ticks: [0, ...decades] };
+  };
+  /* Names that find room; the others are in the tip and in the table. */
+  const roomFor = (rows, front, x, y) => {
+    const kept = [];
+    for (const row of [...front, ...rows.filter((r) => !front.includes(r))]) {
+      const wide = 3.4 * short(row.name, 26).length, at = [x(row.x), y(row.accuracy)];
+      if (kept.every((k) => Math.abs(k.at[0] - at[0]) > k.wide + wide || Math.abs(k.at[1] - at[1]) > 15)) kept.push({ row, at, wide });
+    }
+    return kept.map((k) => k.row);
+  };
+  const redrawCost = draw("cost", (d, width) => {
     const key = axis?.value ?? d.axes[0].key;
     const rows = d.rows.filter((r) => r[key] !== null).map((r) => ({ ...r, x: r[key] }));
     const front = pareto(rows);
-    const positive = rows.length > 0 && rows.every((r) => r.x > 0);
-    return Plot.plot({
-      width, height: 340, style, marginLeft: 48, marginRight: 20, marginBottom: 42,
-      x: { label: d.axes.find((a) => a.key === key).label + " a run", type: positive ? "log" : "linear", grid: true, ticks: width < 500 ? 4 : 8, tickFormat: "~s", nice: true },
+    const make = (names) => Plot.plot({
+      width, height: 360, style, marginLeft: 60, marginRight: 60, marginBottom: 42, marginTop: 28,
+      x: { label: d.axes.find((a) => a.key === key).label + " a run", grid: true, tickFormat: (x) => d3.format("~s")(x), ticks: width < 500 ? 4 : 8, ...costScale(rows) },
       y: { label: "held-out accuracy", domain: [0, 1], tickFormat: "%", grid: true }, color: KIND_COLOURS, symbol: KIND_SYMBOLS,
       marks: [
         Plot.line(front, { x: "x", y: "accuracy", curve: "step-after", stroke: "var(--ink)", strokeDasharray: "4 4", strokeOpacity: 0.6 }),
         Plot.dot(rows, { x: "x", y: "accuracy", r: 6.5, fill: "kind", symbol: "kind", stroke: "var(--card)" }),
-        Plot.text(width < 600 ? front : rows, { x: "x", y: "accuracy", text: (r) => short(r.name, 24), dy: -13, fontSize: 11.5, fill: "var(--soft)" }),
+        Plot.text(names, { x: "x", y: "accuracy", text: (r) => short(r.name, 26), dy: -13, fontSize: 11.5, fill: "var(--soft)" }),
         Plot.tip(rows, Plot.pointer({ x: "x", y: "accuracy", title: (r) => `${r.name}\n${percent(r.accuracy)} at ${r.x.toLocaleString("en")}`, ...tip() })),
       ],
     });
-  };
-  axis?.addEventListener("change", draw("cost", drawCost));
+    const bare = make([]);
+    return make(roomFor(rows, front, bare.scale("x").apply, bare.scale("y").apply));
+  });
+  axis?.addEventListener("change", redrawCost);
 
   draw("scaling", (d, width) => {
     const columns = width < 620 ? 1 : d.measures.length;

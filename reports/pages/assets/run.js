@@ -68,7 +68,9 @@
     });
   });
 
-  draw("map", (d, width) => {
+  draw("map", (given, width) => {
+    const lying = given.kind === "matrix of elements" && width > 700 && given.rows.length > given.columns.length;
+    const d = lying ? { ...given, columns: given.rows, rows: given.columns, cells: given.cells.map((c) => ({ ...c, x: c.y, y: c.x })) } : given;
     const side = Math.min(52, (width - d.left) / d.columns.length);
     const small = side < 34;
     const marks = [
