@@ -54,11 +54,11 @@ class Journal:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644)
+            journal = cls(path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644))
             _sync_folder(path.parent)
         except OSError as e:
             raise JournalError(f"the journal {path} cannot be made: {e.strerror or e}") from e
-        return cls(path, descriptor)
+        return journal
 
     def append(self, events: Sequence[Event]) -> None:
         """Write the events of one operation, all or none, and force them to the disk.

@@ -35,12 +35,13 @@ def journal(subject: Subject) -> Iterator[Finding]:
     paths = journals_of(subject.logged.where, raw.get("id"), int(raw.get("epoch") or 1))
     closest: list[Finding] | None = None
     for path in paths:
+        lost = _was_lost(subject)
         try:
             read = read_journal(path)
         except JournalError as e:
-            found = [Finding(CHECK, str(e))]
+            found = [] if lost else [Finding(CHECK, str(e))]
         else:
-            found = list(differences(subject.events, read, lost=_was_lost(subject)))
+            found = list(differences(subject.events, read, lost=lost))
         if not found:
             return
         if closest is None or len(found) < len(closest):

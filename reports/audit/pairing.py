@@ -13,8 +13,12 @@ from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.tools import READ_TOOLS, WRITE_TOOLS
 from hepbench.reports.opening import ToolCall
 
-_FOREIGN = re.compile(r"^\[(R\d+)\]")
-_WITHOUT_RECORD = frozenset({*READ_TOOLS, "finish_research", "submit_plan", "revise_plan"})
+_FOREIGN = re.compile(r"^\[(R\d+)\]", re.MULTILINE)
+_HEAD = 2_000
+"""Characters in which a stranger's answer names its result: Inspect puts a note before what it cuts."""
+
+_WITHOUT_RECORD = frozenset({*READ_TOOLS, "finish_research"})
+"""Tools whose refusals are not on record, as nothing was to be changed."""
 
 Key = tuple[str, ...]
 """What an operation and its call have in common, such as ("result", "R4")."""
@@ -70,7 +74,7 @@ def key_of_call(call: ToolCall) -> Key | None:
         return ("predicted",)
     if isinstance(said.get("result"), str):
         return "result", said["result"]
-    foreign = _FOREIGN.match(call.answer or "")
+    foreign = _FOREIGN.search((call.answer or "")[:_HEAD])
     return ("result", foreign[1]) if foreign else None
 
 

@@ -26,6 +26,7 @@ from hepbench.reports.audit.pairing import (
     said_in,
 )
 from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject
+from hepbench.reports.audit.world import task_of
 from hepbench.reports.opening import ToolCall
 
 CHECK = "transcript"
@@ -50,7 +51,8 @@ def transcript(subject: Subject) -> Iterator[Finding]:
             continue
         before = recorded[j1 - 1].event.seq if j1 else 1
         yield from (_unrecorded(call, before) for _, call in keyed[i1:i2] if not may_be_missing(call))
-        yield from (_uncalled(operation) for operation in recorded[j1:j2])
+        if task_of(subject) is not None:  # a stranger's solver may write into its registry itself
+            yield from (_uncalled(operation) for operation in recorded[j1:j2])
     for operation, call in pairs:
         yield from _disagreements(operation, call)
 

@@ -159,7 +159,7 @@ def test_reopening_again_and_again_resolves_nothing_more(run_by_hand: RunByHand)
     def play(registry: Registry, epoch: int) -> None:
         registry.propose("large cations prefer fluorite", 0.9, "x")
         registry.transition("H1", "under_test", "x")
-        registry.attach("H1", [lab(registry, "ThO2"), lab(registry, "CeO2")], "supports", "s", 0.9, "x")
+        registry.attach("H1", [lab(registry, "SnO2"), lab(registry, "CeO2")], "supports", "s", 0.9, "x")
         for _ in range(10):
             registry.transition("H1", "supported", "x")
             registry.transition("H1", "under_test", "x")
