@@ -177,6 +177,7 @@ def _told(operation: Operation) -> Mapping[str, Any]:
     told = {k: p.get(k) for k in ("hypothesis", "evidence", "stance")}
     audited = next((e.payload for e in operation.followers if e.type == "EvidenceAudited"), None)
     moved = next((e.payload for e in operation.followers if e.type == "BeliefUpdated"), None)
+    told["audit"] = audited.get("verdict") if audited else None
     told["trusted"] = bool(p.get("trusted")) and (audited is None or audited.get("verdict") != "untrusted")
     if moved is not None:
         told |= {"belief_before": moved.get("before"), "belief": moved.get("after")}

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import forging
 import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import EvalLog
@@ -60,6 +61,18 @@ def test_the_scripted_auditor(tmp_path: Path) -> None:
     report = audited(log)
     assert sum(report.runs[0].audits.values()) > 0
     assert "tokens" in report.facts["auditor"]
+
+    def silenced(sample: forging.Sample) -> int:
+        """The auditor's words taken out of the record, and the chain made sound."""
+        record = forging.events(sample)
+        at = next(i for i, e in enumerate(record) if e["type"] == "EvidenceAudited")
+        del record[at]
+        forging.rehash(sample)
+        return at
+
+    seq = forging.forge(Path(log.location), tmp_path / "forged.eval", silenced)
+    found = audit(str(tmp_path / "forged.eval")).findings
+    assert any(f.event == seq and "audit" in f.text for f in found), [str(f) for f in found]
 
 
 def test_a_limit_of_the_sample(tmp_path: Path) -> None:

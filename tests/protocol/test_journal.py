@@ -230,6 +230,13 @@ def test_a_log_folder_without_room_for_journals_lets_the_run_go_on(
     assert said(log) == 1
 
 
+def test_a_remote_log_lets_the_run_go_on(tmp_path: Path) -> None:
+    log = run("memory://logs")
+    assert log.status == "success"
+    assert len(events_of(log)[0]) == 5
+    assert said(log) == 1
+
+
 def said(log: EvalLog) -> int:
     read = read_eval_log(log.location, resolve_attachments=True)
     assert read.samples
