@@ -53,6 +53,7 @@ def diff(file: File, log: Log) -> None:
     Exit code: 0 the same; 1 they differ, or the log does not have the run; 2 if one cannot be read.
     """
     from hepbench.harness.protocol.journal import JournalError, read_journal
+    from hepbench.harness.text import clean
     from hepbench.reports.audit.journals import differences
     from hepbench.reports.audit.subject import subject_of
     from hepbench.reports.opening import LogError, open_log
@@ -68,7 +69,7 @@ def diff(file: File, log: Log) -> None:
         raise typer.Exit(DIFFERS)
     found = min((list(differences(s.events, read)) for s in mine), key=len)
     for finding in found[:50]:
-        typer.echo(str(finding))
+        typer.echo(clean(str(finding)))
     count = f"{len(found)} differences" if found else "the same"
     typer.echo(f"{count}: {len(read.events)} events in the journal, {len(mine[0].events)} in the log")
     raise typer.Exit(DIFFERS if found else 0)
