@@ -68,7 +68,7 @@ def statement_of(state: RunState, value: object, example: str) -> str:
     """Gate 1: a statement that is not there yet."""
     text = text_of(value, "statement", state.rules.max_statement, "1, statement", example)
     key = statement_key(text)
-    if not key:
+    if not any(c.isalnum() for c in key):
         raise Refusal("1, statement", "The statement says nothing.", example)
     twin = state.statements.get(key)
     if twin is not None:

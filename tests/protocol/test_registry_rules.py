@@ -45,6 +45,7 @@ def supported(registry: Registry) -> None:
 
 REFUSED: dict[str, tuple[str, Callable[[Registry], object]]] = {
     "empty statement": ("1", lambda r: r.propose("  \n", 0.5, "x")),
+    "statement of a sign": ("1", lambda r: r.propose("<", 0.5, "x")),
     "statement of punctuation": ("1", lambda r: r.propose("?!.", 0.5, "x")),
     "statement too long": ("1", lambda r: r.propose("x" * 2_001, 0.5, "x")),
     "a 100 kB statement": ("1", lambda r: r.propose("x" * 100_000, 0.5, "x")),
