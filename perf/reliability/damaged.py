@@ -18,6 +18,7 @@ from inspect_ai import eval as inspect_eval
 from hepbench.tasks.ao2 import ao2
 
 MEMORY_MB = 500
+PROGRAM = str(Path(sys.executable).with_name("hepbench"))
 COMMANDS = {
     "audit": ["audit", "{}"],
     "scores": ["scores", "{}"],
@@ -25,6 +26,7 @@ COMMANDS = {
     "journal diff": ["journal", "diff", "{journal}", "{}"],
     "leaderboard": ["leaderboard", "{}"],
     "compare": ["compare", "{}", "{}"],
+    "check": ["check", "{}", "--baseline", "{folder}/good.json"],
     "baseline": ["baseline", "{}", "--output", "{folder}/baseline.json"],
     "report": ["report", "{}", "--output", "{folder}/site"],
 }
@@ -35,6 +37,8 @@ def measure(*, quick: bool) -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         made = inspect_eval(ao2(), model="hepbench/hasty", log_dir=str(folder / "logs"), display="none")[0]
+        good = ["baseline", made.location, "--output", str(folder / "good.json")]
+        subprocess.run([PROGRAM, *good], check=True, capture_output=True)
         journal = next(Path(made.location).with_suffix(".journal").iterdir())
         return [_row(folder, journal, *kind) for kind in _kinds(Path(made.location), quick=quick)]
 
@@ -75,10 +79,9 @@ def _row(folder: Path, journal: Path, kind: str, contents: list[bytes]) -> tuple
 
 def _run(command: list[str], log: Path, journal: Path, folder: Path) -> tuple[int, int, float, float]:
     """Exit code, lines of error, peak memory in MB, and seconds of processor time."""
-    program = str(Path(sys.executable).with_name("hepbench"))
     filled = [part.format(log, journal=journal, folder=folder) for part in command]
     with (folder / "error").open("w+b") as error:
-        process = subprocess.Popen([program, *filled], stdout=subprocess.DEVNULL, stderr=error)
+        process = subprocess.Popen([PROGRAM, *filled], stdout=subprocess.DEVNULL, stderr=error)
         _, status, used = os.wait4(process.pid, 0)
         error.seek(0)
         said = [line for line in error.read().decode(errors="replace").splitlines() if line.strip()]
