@@ -49,5 +49,6 @@ def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json 
             continue
         if not json:
             Console().print(forms.to_terminal(reports[-1]))
-    typer.echo(forms.to_json(reports) if json else forms.verdict(reports))
+    if json or reports:  # of nothing that was read there is no verdict
+        typer.echo(forms.to_json(reports) if json else forms.verdict(reports))
     raise typer.Exit(UNREADABLE if unreadable else FINDINGS if any(not r.clean for r in reports) else 0)
