@@ -25,7 +25,7 @@ def potentials(
             continue
         wrong = wrong or (bool(reason) and bool(name))
         typer.echo(f"{'✗' if reason else '✓'} {chosen.id:24} {chosen.description}")
-        typer.echo(f"    {reason or f'runs here; {chosen.dtype}, weights {hashed}'}")
+        typer.echo(f"    {reason or f'runs here; {chosen.dtype} on {chosen.device()}, weights {hashed}'}")
     if not name:
         typer.echo(f"Also by name: {'; '.join(forms())}")
     raise typer.Exit(2 if wrong else 0)

@@ -113,6 +113,8 @@ def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
         weights_sha256=chosen.weights_sha256(),
         settings=maker.settings(),
         versions=chosen.versions(),
+        dtype=chosen.dtype,
+        device=chosen.device(),
     )
 
 

@@ -243,6 +243,8 @@ def key_of(work: Job | DynamicsJob) -> str:
         "potential": chosen.id,
         "weights": chosen.weights_sha256(),
         "versions": chosen.versions(),
+        "dtype": chosen.dtype,
+        "device": chosen.device(),
         "how": how,
         "numbers": start.numbers.tolist(),
         "cell": _rounded(start.cell[:]),

@@ -35,9 +35,13 @@ class FastCHGNet(Calculator):  # type: ignore[misc] # ASE is not typed
             parameter.requires_grad_(requires_grad=False)
 
     @classmethod
-    def from_weights(cls, path: Path) -> FastCHGNet:
-        """Load a checkpoint of the CHGNet package; on a GPU where there is one."""
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    def from_weights(cls, path: Path, device: str = "cpu") -> FastCHGNet:
+        """Load a checkpoint of the CHGNet package.
+
+        Args:
+            path: The checkpoint.
+            device: "cpu" or "cuda".
+        """
         # As `CHGNet.load` does for every version but 0.2.0.
         return cls(CHGNet.from_file(str(path), mlp_out_bias=False).to(device))
 

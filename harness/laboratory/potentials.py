@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -54,6 +55,7 @@ class Potential:
         weights: Finds the file of the weights; None when the potential has none (an analytic form).
         load: Builds the ASE calculator. Imports torch where it needs to.
         dtype: What it computes in.
+        device: Says what it runs on here: "cuda" where torch has one, else "cpu".
         fetch: Brings the weights that `weights` does not find, over the network; None when they come with
             the package.
     """
@@ -64,6 +66,7 @@ class Potential:
     weights: Callable[[], Path | None]
     load: Callable[[], Calculator]
     dtype: str = "float32"
+    device: Callable[[], str] = lambda: _device()
     fetch: Callable[[], None] | None = None
 
     def weights_sha256(self) -> str:
@@ -170,7 +173,7 @@ def _chgnet(name: str, file: str, description: str) -> Potential:
     def load() -> Calculator:
         from hepbench.harness.laboratory.chgnet import FastCHGNet
 
-        return FastCHGNet.from_weights(weights())
+        return FastCHGNet.from_weights(weights(), _device())
 
     return Potential(name, description, ("chgnet", "torch", "pymatgen"), weights, load)
 
@@ -219,7 +222,9 @@ def _mace_named(name: str, key: str, description: str) -> Potential:
                 "is a network, or name a file: mace:/path/to/file.model"
             ) from e
 
-    return Potential(name, description, _MACE_PACKAGES, weights, lambda: _mace(weights()), "float64", fetch)
+    return Potential(
+        name, description, _MACE_PACKAGES, weights, lambda: _mace(weights()), "float64", fetch=fetch
+    )
 
 
 def _mace_cached(name: str, key: str) -> Path:
@@ -285,9 +290,11 @@ def _ase_factory(name: str) -> Potential:
             raise PotentialUnavailable(f"potential {name}: {module} has no {factory}") from None
         return built
 
-    return Potential(name, "an ASE calculator", (), here, load, "its own precision")
+    return Potential(name, "an ASE calculator", (), here, load, "its own precision", lambda: "its own device")
 
 
+_GPU_NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+"""What the drivers of NVIDIA, of WSL and of AMD show."""
 _MACE_PACKAGES = ("mace-torch", "torch")
 _MACE_MODELS = (
     ("mace-mpa-0-medium", "medium-mpa-0", "MACE-MPA-0, MPtrj and sAlex, PBE(+U)"),
@@ -351,6 +358,9 @@ def _version(package: str) -> str:
 
 
 def _device() -> str:
+    """Where torch computes here. It is not imported where the system has no GPU driver."""
+    if sys.platform == "linux" and not any(Path(node).exists() for node in _GPU_NODES):
+        return "cpu"
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -18,6 +18,8 @@ class Provenance(BaseModel):
     weights_sha256: str
     settings: dict[str, float | int | str | bool] = Field(description="the relaxation settings")
     versions: dict[str, str] = Field(description="package → version")
+    dtype: str = Field(description="what the potential computes in, for example 'float32'")
+    device: str = Field(description="what it runs on: 'cpu' or 'cuda'")
 
 
 class Relaxation(BaseModel):

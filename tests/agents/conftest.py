@@ -77,7 +77,9 @@ def write_family(folder: Path) -> Path:
         text += _COMPOUND.format(a=a, x=x, group=group, part=part)
     folder.mkdir(parents=True)
     (folder / "family.toml").write_text(text, encoding="utf-8")
-    provenance = Provenance(potential="law", weights_sha256="0" * 64, settings={}, versions={})
+    provenance = Provenance(
+        potential="law", weights_sha256="0" * 64, settings={}, versions={}, dtype="float64", device="cpu"
+    )
     write_reference(folder / "reference" / "law", provenance, _records(), [], {})
     return folder
 

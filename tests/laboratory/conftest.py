@@ -53,6 +53,8 @@ class FakeReference:
             weights_sha256=families_weights(),
             settings=RelaxationMaker().settings(),
             versions={},
+            dtype="float64",
+            device="cpu",
         )
     )
 

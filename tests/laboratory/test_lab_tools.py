@@ -466,7 +466,12 @@ class Standing:
 
     def __init__(self, potential: str, weights: str, records: Any = None) -> None:
         self.provenance = Provenance(
-            potential=potential, weights_sha256=weights, settings=RelaxationMaker().settings(), versions={}
+            potential=potential,
+            weights_sha256=weights,
+            settings=RelaxationMaker().settings(),
+            versions={},
+            dtype="float64",
+            device="cpu",
         )
         self._records = records or {}
 

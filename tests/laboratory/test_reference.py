@@ -8,7 +8,12 @@ from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet, judge, write_reference  # noqa: A004
 
 PROVENANCE = Provenance(
-    potential="p", weights_sha256="0" * 64, settings={"fmax": 0.01}, versions={"ase": "1"}
+    potential="p",
+    weights_sha256="0" * 64,
+    settings={"fmax": 0.01},
+    versions={"ase": "1"},
+    dtype="float32",
+    device="cpu",
 )
 
 

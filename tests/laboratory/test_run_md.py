@@ -76,6 +76,8 @@ class Nothing:
             weights_sha256=potential(EMT_ID).weights_sha256(),
             settings=RelaxationMaker().settings(),
             versions={},
+            dtype="float64",
+            device="cpu",
         )
 
     def relaxation(self, compound: str, prototype: str) -> None:
