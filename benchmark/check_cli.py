@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
 
 BaselineFile = Annotated[Path, typer.Option("--baseline", help="Written by `hepbench baseline`.")]
 MarginsFile = Annotated[
@@ -29,6 +30,7 @@ def check(
     junit: JunitFile = None,
     json: JsonFile = None,
     summary: SummaryFile = None,
+    workers: Workers = None,
 ) -> None:
     """Hold logs against a baseline.
 
@@ -46,14 +48,15 @@ def check(
     )
     from hepbench.benchmark.check.forms import to_json, to_junit, to_markdown, to_terminal
     from hepbench.benchmark.check.margins import DEFAULT
-    from hepbench.benchmark.leaderboard import collect
-    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.leaderboard.collect import collect
+    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.logs import LogError
 
     with one_line_errors("check", BaselineError, MarginsError, LogError, ScoreTableError, OSError):
         kept, limits = read_baseline(baseline), read_margins(margins or DEFAULT)
-        verdict = check_runs(kept, collect(logs, audit_check, comparable=False), limits)
+        found = collect(logs, partial(readings, workers=workers), comparable=False)
+        verdict = check_runs(kept, found, limits)
         Console().print(to_terminal(verdict))
         for path, text in ((junit, to_junit(verdict)), (json, to_json(verdict))):
             if path is not None:
@@ -64,20 +67,20 @@ def check(
     raise typer.Exit(int(verdict.outcome))
 
 
-def baseline(logs: Logs, output: Output) -> None:
+def baseline(logs: Logs, output: Output, workers: Workers = None) -> None:
     """Write a baseline from logs that pass the audit.
 
     Exit code: 0; 1 if a log does not count, and nothing is written; 4 if something cannot be read or written.
     """
     from hepbench.benchmark.check import make_baseline
     from hepbench.benchmark.check.baseline import to_json
-    from hepbench.benchmark.leaderboard import collect
-    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.leaderboard.collect import collect
     from hepbench.benchmark.leaderboard.plain import line
+    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.reports.logs import LogError
 
     with one_line_errors("baseline", LogError, OSError):
-        found = collect(logs, audit_check)
+        found = collect(logs, partial(readings, workers=workers))
         for left in found.left_out:
             typer.echo(f"hepbench baseline: {line(left.log)}: {line(left.reason)}", err=True)
         if found.left_out or not found.runs:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import one_line_errors
+from hepbench.benchmark.log_options import Workers, one_line_errors
 
 Side = Annotated[
     str, typer.Argument(help="A model, a harness, 'model@harness', or a log, folder or URL of logs.")
@@ -28,6 +29,7 @@ def compare(
     logs: Pool = None,
     json: JsonFile = None,
     markdown: MarkdownFile = None,
+    workers: Workers = None,
 ) -> None:
     """Who is better, and is it true? Paired by held-out compound; chemical families are the clusters.
 
@@ -39,12 +41,12 @@ def compare(
 
     from hepbench.benchmark.compare import SideError, compare_sides, sides
     from hepbench.benchmark.compare.forms import to_json, to_markdown, to_terminal
-    from hepbench.benchmark.leaderboard.audited import audit_check
+    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.logs import LogError
 
     with one_line_errors("compare", LogError, SideError, ScoreTableError, OSError):
-        found = compare_sides(*sides(a, b, logs or ["./logs"], audit_check))
+        found = compare_sides(*sides(a, b, logs or ["./logs"], partial(readings, workers=workers)))
         Console().print(to_terminal(found))
         for path, text in ((json, to_json(found)), (markdown, to_markdown(found))):
             if path is not None:

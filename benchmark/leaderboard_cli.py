@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
 
 Output = Annotated[
     Path | None,
@@ -19,21 +20,24 @@ Suite = Annotated[
 ]
 
 
-def leaderboard(logs: Logs, output: Output = None, task: Suite = None) -> None:
+def leaderboard(logs: Logs, output: Output = None, task: Suite = None, workers: Workers = None) -> None:
     """Who is better: one row for each model and harness, from logs that pass the audit.
 
     Exit code: 0; 1 if no log counts; 4 if something cannot be read or written.
     """
     from rich.console import Console
 
-    from hepbench.benchmark.leaderboard import build_leaderboard, collect
-    from hepbench.benchmark.leaderboard.audited import audit_check
-    from hepbench.benchmark.leaderboard.forms import to_terminal, write_files
-    from hepbench.reports.logs import LogError
-    from hepbench.reports.pages import leaderboard_page
+    from hepbench.benchmark.leaderboard.collect import collect
+    from hepbench.benchmark.leaderboard.pool import readings
+    from hepbench.reports.opening import LogError
 
     with one_line_errors("leaderboard", LogError, OSError):
-        board = build_leaderboard(collect(logs, audit_check), task or ())
+        found = collect(logs, partial(readings, workers=workers))
+        from hepbench.benchmark.leaderboard.build import build_leaderboard
+        from hepbench.benchmark.leaderboard.forms import to_terminal, write_files
+        from hepbench.reports.pages import leaderboard_page
+
+        board = build_leaderboard(found, task or ())
         written = write_files(board, output, leaderboard_page(board)) if output is not None else []
         Console().print(to_terminal(board))
         for path in written:

@@ -1,4 +1,4 @@
-"""What the commands that read logs share: their argument, and how they end on a bad one."""
+"""What the commands that read logs share: their arguments, and how they end on a bad one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ import typer
 Logs = Annotated[
     list[str],
     typer.Argument(metavar="LOGS...", help="Eval logs, folders of them, or URLs such as s3://bucket/logs."),
+]
+
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Processes that read new logs; default: one for each core, at most 8."),
 ]
 
 UNUSABLE = 4

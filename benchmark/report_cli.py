@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the site.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the site in the browser.")]
 
 
-def report(logs: Logs, output: Output = Path("report"), open_: Open = False) -> None:
+def report(logs: Logs, output: Output = Path("report"), open_: Open = False, workers: Workers = None) -> None:
     """A static site: the leaderboard, and a page for each run. It works from a file, offline.
 
     A log that does not count, because of its audit or its conditions, has pages that say so.
 
     Exit code: 0; 1 if no log counts; 4 if something cannot be read or written.
     """
-    from hepbench.benchmark.leaderboard import build_leaderboard, collect
-    from hepbench.benchmark.leaderboard.audited import audit_check
-    from hepbench.benchmark.leaderboard.collect import log_name
+    from hepbench.benchmark.leaderboard.build import build_leaderboard
+    from hepbench.benchmark.leaderboard.collect import collect, log_name
+    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.reports.gather import DetailedRun, detailed_runs, find_logs
     from hepbench.reports.logs import LogError
     from hepbench.reports.pages import write_site
 
     with one_line_errors("report", LogError, OSError, ValueError):
-        found = collect(logs, audit_check)
+        found = collect(logs, partial(readings, workers=workers))
         left_out = {left.log: left.reason for left in found.left_out}
         runs: list[DetailedRun] = []
         doubts: dict[str, str] = {}

@@ -41,6 +41,8 @@ def _one_line(value: object) -> str:
 
 def clean(text: str) -> str:
     """Text that every encoder takes: lone surrogates and control characters replaced (tab, newline kept)."""
+    if text.isprintable():
+        return text.strip()
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in encodable(text)).strip()
 
 

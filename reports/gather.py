@@ -15,10 +15,11 @@ from inspect_ai.scorer import Score
 from pydantic import ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS
+from hepbench.harness.protocol.auditor import ROLE as AUDITOR
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
-from hepbench.reports.opening import LogError, open_log
+from hepbench.reports.opening import LogError, LoggedSample, OpenLog, open_log
 from hepbench.reports.records import Item, RunRecord
 
 HEADLINE = "heldout_accuracy"
@@ -67,60 +68,77 @@ class DetailedRun:
     metadata: Mapping[str, Any]
 
 
-def run_records(where: str) -> list[RunRecord]:
-    """The runs of one log.
-
-    Raises:
-        LogError: it cannot be read, is not finished, or is not of a task with held-out compounds.
-    """
-    header, samples = _read(where)
-    return [_record(where, header, *read) for read in samples]
-
-
 def detailed_runs(where: str) -> list[DetailedRun]:
     """The runs of one log with their events.
 
     Raises:
-        LogError: as for `run_records`, or an event does not fit its schema.
+        LogError: as for `RunReader`, or an event does not fit its schema.
     """
-    header, samples = _read(where)
-    try:
-        return [
-            DetailedRun(
-                _record(where, header, sample, tools),
-                tuple(sample.store_as(RegistryStore).run.events),
-                sample.metadata,
-            )
-            for sample, tools in samples
-        ]
-    except ValidationError as e:
-        raise LogError(f"its record of events cannot be read: {shorten(clean(str(e)), 120)}") from e
-
-
-_Read = tuple[EvalSample, dict[str, str]]
-"""A sample, and the tools that its agent was offered."""
-
-
-def _read(where: str) -> tuple[EvalLog, list[_Read]]:
     with open_log(where) as log:
-        header = log.header
-        samples = [(logged.light, offered_tools(logged.raw)) for logged in log.samples()]
-    if header.status not in _ENDED:
-        raise LogError(f"the run is not finished: its status is {header.status!r}")
-    if any("heldout" not in sample.metadata for sample, _ in samples):
-        raise LogError(f"not a task with held-out compounds: {shorten(clean(header.eval.task), 80)}")
-    if not samples:
-        raise LogError("no sample in it")
-    return header, samples
+        reader = RunReader(log)
+        runs = [_detailed(reader, logged) for logged in log.samples()]
+        reader.end()
+    return runs
+
+
+def _detailed(reader: RunReader, logged: LoggedSample) -> DetailedRun:
+    record = reader.take(logged)
+    try:
+        events = tuple(logged.light.store_as(RegistryStore).run.events)
+    except (ValidationError, AttributeError) as e:
+        raise LogError(f"its record of events cannot be read: {shorten(clean(str(e)), 120)}") from e
+    return DetailedRun(record, events, logged.light.metadata)
+
+
+class RunReader:
+    """The runs of one log, one sample after the other.
+
+    Args:
+        log: The log.
+
+    Raises:
+        LogError: the run is not finished.
+    """
+
+    def __init__(self, log: OpenLog) -> None:
+        if log.header.status not in _ENDED:
+            raise LogError(f"the run is not finished: its status is {log.header.status!r}")
+        self._log = log
+        self._samples = 0
+
+    def take(self, logged: LoggedSample) -> RunRecord:
+        """The run of a sample.
+
+        Raises:
+            LogError: it does not fit Inspect's schema, or the task has no held-out compounds.
+        """
+        sample, header = logged.light, self._log.header
+        if "heldout" not in sample.metadata:
+            task = shorten(clean(header.eval.task), 80)
+            raise LogError(f"not a task with held-out compounds: {task}")
+        self._samples += 1
+        return _record(self._log.where, header, sample, offered_tools(logged.raw))
+
+    def end(self) -> None:
+        """All samples were taken.
+
+        Raises:
+            LogError: there was none.
+        """
+        if not self._samples:
+            raise LogError("no sample in it")
 
 
 def offered_tools(raw: Mapping[str, Any]) -> dict[str, str]:
     """Tool → hash of its definition, over all generations of a sample as it stands in the log."""
     found: dict[str, str] = {}
+    seen: dict[str, Any] = {}
     for event in raw.get("events") or []:
         for tool in event.get("tools") or [] if event.get("event") == "model" else []:
-            text = json.dumps(tool, sort_keys=True)
-            found[str(tool.get("name"))] = hashlib.sha256(text.encode()).hexdigest()[:16]
+            name = str(tool.get("name"))
+            if seen.get(name) != tool:  # nearly every generation is offered the same
+                text = json.dumps(tool, sort_keys=True)
+                seen[name], found[name] = tool, hashlib.sha256(text.encode()).hexdigest()[:16]
     return dict(sorted(found.items()))
 
 
@@ -176,8 +194,16 @@ def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -
         "turn_limit": about.get("turn_limit"),
         "token_limit": about.get("token_limit"),
         "rules": sample.metadata.get("rules"),
+        "auditor": _auditor(header),
         "sample_limits": {name: limit for name, limit in limits.items() if limit is not None},
     }
+
+
+def _auditor(header: EvalLog) -> str | None:
+    """The model that looked at evidence before beliefs moved; None where the gate was off."""
+    given = (header.eval.model_roles or {}).get(AUDITOR)
+    models = given if isinstance(given, list) else [given] if given else []
+    return ", ".join(model.model for model in models) or None
 
 
 def _items(scores: Mapping[str, Score], heldout: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:

@@ -8,6 +8,7 @@ gigabytes, while what an audit or a report asks of a transcript is the tool call
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse,
 _HEADER, _START, _REDUCTIONS = "header.json", "_journal/start.json", "reductions.json"
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
+_NOT_PLAIN = frozenset({str, list, dict})
 _TRANSCRIPT = ("events", "attachments", "events_data", "timelines")
 
 
@@ -80,7 +82,7 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        return self._validated([self._resolved(message) for message in self.raw.get("messages") or []])
+        return self._validated(self.resolved(self.raw.get("messages") or []))
 
     def _validated(self, messages: list[Any]) -> EvalSample:
         kept = {k: v for k, v in self.raw.items() if k not in _TRANSCRIPT}
@@ -89,25 +91,55 @@ class LoggedSample:
 
     def transcript(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
         """The transcript's events of these kinds, raw but for attachments, in order."""
-        for event in self.raw.get("events") or []:
-            if event.get("event") in kinds:
-                yield self._resolved(event)
+        return (self.resolved(event) for event in self._raw_events(*kinds))
+
+    @cached_property
+    def tool_events(self) -> tuple[Mapping[str, Any], ...]:
+        """The transcript's events of tools, in order."""
+        return tuple(self.transcript("tool"))
 
     def tool_calls(self) -> list[ToolCall]:
         """The tool calls of the transcript, in order."""
-        return [_tool_call(event) for event in self.transcript("tool")]
+        return [_tool_call(event) for event in self.tool_events]
 
-    def _resolved(self, value: Any) -> Any:
-        """With attachments put back where Inspect took them out."""
-        if isinstance(value, str):
-            if value.startswith(_ATTACHMENT):
-                return (self.raw.get("attachments") or {}).get(value.removeprefix(_ATTACHMENT), value)
-            return value
-        if isinstance(value, list):
-            return [self._resolved(item) for item in value]
-        if isinstance(value, dict):
-            return {key: self._resolved(item) for key, item in value.items()}
-        return value
+    def changes(self, place: re.Pattern[str]) -> Iterator[tuple[re.Match[str], Mapping[str, Any]]]:
+        """The store's changes at paths of this form, in order: path and change.
+
+        Values are raw: most of a transcript is changes, and nearly all of them can be told without resolving.
+        """
+        for event in self._raw_events("store"):
+            for change in _resolved_text(event.get("changes"), self._attachments) or ():
+                if not isinstance(change, dict):
+                    continue
+                plain = {k: _resolved_text(v, self._attachments) for k, v in change.items()}
+                found = place.match(str(plain.get("path")))
+                if found is not None:
+                    yield found, plain
+
+    def resolved(self, value: Any) -> Any:
+        """A raw value with attachments put back where Inspect took them out."""
+        return _resolved(value, self._attachments)
+
+    def _raw_events(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
+        return (event for event in self.raw.get("events") or [] if event.get("event") in kinds)
+
+    @property
+    def _attachments(self) -> Mapping[str, Any]:
+        return self.raw.get("attachments") or {}
+
+
+def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_resolved(v, attachments) if type(v) in _NOT_PLAIN else v for v in value]
+    if isinstance(value, dict):
+        return {k: _resolved(v, attachments) if type(v) in _NOT_PLAIN else v for k, v in value.items()}
+    return _resolved_text(value, attachments)
+
+
+def _resolved_text(value: Any, attachments: Mapping[str, Any]) -> Any:
+    if isinstance(value, str) and value.startswith(_ATTACHMENT):
+        return attachments.get(value.removeprefix(_ATTACHMENT), value)
+    return value
 
 
 @dataclass(frozen=True)

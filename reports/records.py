@@ -21,6 +21,7 @@ CONDITIONS: Mapping[str, str] = {
     "turn_limit": "turn limit",
     "token_limit": "token limit",
     "rules": "protocol rules",
+    "auditor": "independent auditor",
     "sample_limits": "limits of the sample",
 }
 """What must be equal before two runs of a task may be compared → what it is called."""
@@ -147,5 +148,7 @@ def differing_tools(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return f"{text[:12]}…" if len(text) == 64 else text  # noqa: PLR2004 - a SHA-256

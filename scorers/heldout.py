@@ -24,6 +24,8 @@ from hepbench.scorers.outcomes import (
 )
 from hepbench.scorers.run import mean_of_runs, run_of
 
+_TRUTH = TypeAdapter(tuple[HeldOut, ...])
+
 
 @scorer(
     metrics=mean_of_runs(
@@ -55,7 +57,7 @@ def heldout_accuracy() -> Scorer:
     """
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (the truth is metadata)
-        truth = TypeAdapter(tuple[HeldOut, ...]).validate_python(state.metadata["heldout"])
+        truth = _TRUTH.validate_python(state.metadata["heldout"])
         majority: str = state.metadata["exploration_majority"]
         run = run_of(state)
         outcomes = [Outcome(item, run.predictions.get(item.compound)) for item in truth]

@@ -7,12 +7,13 @@ gives no ground for (no registry, no hypothesis, nothing supported) is left unsc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 from inspect_ai.scorer import Metric, Score, Scorer, Target, mean
 from inspect_ai.solver import TaskState
 
-from hepbench.harness.protocol.state import Hypothesis, RunState
-from hepbench.harness.protocol.store import RegistryStore
+from hepbench.harness.protocol.state import Hypothesis, RunState, fold
+from hepbench.harness.protocol.store import RegistryEvents, RegistryStore
 
 HARNESSES_WITH_REGISTRY = frozenset({"hep"})
 """Values of `RunStarted.about["harness"]` whose agents work by the protocol."""
@@ -20,9 +21,22 @@ HARNESSES_WITH_REGISTRY = frozenset({"hep"})
 Judge = Callable[[RunState], Score]
 
 
+_KEY = f"{RegistryStore.__name__}:run"
+_folded: WeakKeyDictionary[TaskState, tuple[RegistryEvents, RunState]] = WeakKeyDictionary()
+
+
 def run_of(state: TaskState) -> RunState:
-    """The run as its events make it; an empty one if the sample failed before it began."""
-    return state.store_as(RegistryStore).state()
+    """The run as its events make it; an empty one if the sample failed before it began.
+
+    All scorers of a sample read the same one, which is folded once, and anew only after another event.
+    """
+    record, run = _folded.get(state, (None, RunState()))
+    if record is None or state.store.get(_KEY) is not record:
+        record, run = state.store_as(RegistryStore).run, RunState()
+    if run.length != len(record.events):
+        run = fold(record.events)
+    _folded[state] = record, run
+    return run
 
 
 def of_registry(judge: Judge) -> Scorer:

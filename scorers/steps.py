@@ -33,7 +33,8 @@ _WORDS: dict[str, Category | None] = {**{c: c for c in CATEGORIES}, "none": None
 _LINE = re.compile(r"^\W*(\d+)\W+([a-z]+)", re.IGNORECASE | re.MULTILINE)
 
 Graded = dict[int, Category | None]
-_graded: WeakKeyDictionary[TaskState, Graded] = WeakKeyDictionary()
+_sorted: WeakKeyDictionary[TaskState, tuple[int, list[Step], str]] = WeakKeyDictionary()
+"""Sample → number of messages, steps and who sorted them: two scores read them, and a grader costs money."""
 
 
 @scorer(metrics=mean_of_runs(*(f"step_{category}" for category in CATEGORIES)))
@@ -85,12 +86,19 @@ def _common(matrix: dict[Category, dict[Category, int]]) -> str:
 
 async def classified_steps(state: TaskState) -> tuple[list[Step], str]:
     """The run's steps, and what sorted its free text: "rule" or the grader's name."""
+    length, steps, by = _sorted.get(state, (-1, [], ""))
+    if length != len(state.messages):
+        steps, by = await _classified(state)
+        _sorted[state] = len(state.messages), steps, by
+    return steps, by
+
+
+async def _classified(state: TaskState) -> tuple[list[Step], str]:
     if GRADER not in model_roles():
         return steps_of(state.messages), "rule"
     grader = get_model(role=GRADER)
-    if state not in _graded:
-        _graded[state] = await grade(prose_of(state.messages), grader)
-    return steps_of(state.messages, _graded[state]), str(grader)
+    graded = await grade(prose_of(state.messages), grader)
+    return steps_of(state.messages, graded), str(grader)
 
 
 async def grade(prose: dict[int, Prose], grader: Model) -> Graded:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hepbench.benchmark.leaderboard.collect import Collection, LogCheck, collect
+from hepbench.benchmark.leaderboard.collect import Collection, collect
 from hepbench.benchmark.leaderboard.plain import line
+from hepbench.benchmark.leaderboard.reading import Readings
 from hepbench.reports.records import RunRecord, entry_name
 
 
@@ -29,23 +30,23 @@ class Side:
     strata: dict[str, Collection]
 
 
-def sides(a: str, b: str, logs: Sequence[str], check: LogCheck) -> tuple[Side, Side]:
+def sides(a: str, b: str, logs: Sequence[str], read: Readings) -> tuple[Side, Side]:
     """Both sides, with the strata that they share.
 
     Args:
         a: A log, a folder, a URL, a model, a harness, or "model · harness" (also "model@harness").
         b: The same.
         logs: Where models and harnesses are looked up.
-        check: The audit that a log must pass.
+        read: Reads and audits logs.
 
     Raises:
         SideError: a side names nothing, or they share no stratum with a common task.
         LogError: a log or folder is not there.
     """
     if _is_log(a) and _is_log(b):
-        first, second = collect([a], check), collect([b], check)
+        first, second = collect([a], read), collect([b], read)
         return _shared(a, _by_entry(first), b, _by_entry(second))
-    pool = collect(logs, check)
+    pool = collect(logs, read)
     (kind_a, of_a), (kind_b, of_b) = _named(a, pool), _named(b, pool)
     if kind_a == kind_b == "harness":
         return _shared(a, _by(of_a, lambda run: run.model), b, _by(of_b, lambda run: run.model))

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from hepbench.benchmark.leaderboard.memory import remembered
+from hepbench.benchmark.leaderboard.reading import Readings
 from hepbench.reports.board import LeftOut
-from hepbench.reports.gather import find_logs, run_records
-from hepbench.reports.logs import LogError
-from hepbench.reports.records import Item, RunRecord, differing, run_of
+from hepbench.reports.gather import find_logs
+from hepbench.reports.records import Item, RunRecord, differing
 
-LogCheck = Callable[[str], Sequence[str]]
-"""Looks at a log and says what is wrong with it, one line for each finding; none for a clean log."""
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,8 @@ class Collection:
 
     def table(self, value: Callable[[Item], float | None]) -> pd.DataFrame:
         """A score table: a value for each held-out compound of each run; None leaves the compound out."""
+        import pandas as pd
+
         rows = [
             (run.task, item.compound, item.cluster, number, float(found))
             for number, run in enumerate(self.runs)
@@ -69,12 +68,12 @@ class Collection:
         return pd.DataFrame(rows, columns=["task", "item", "cluster", "epoch", "value"])
 
 
-def collect(wheres: Iterable[str], check: LogCheck, *, comparable: bool = True) -> Collection:
+def collect(wheres: Iterable[str], read: Readings, *, comparable: bool = True) -> Collection:
     """Read all logs, leave out those that do not count, and say why.
 
     Args:
         wheres: Files, folders and URLs.
-        check: The audit that a log must pass.
+        read: Reads and audits them.
         comparable: Leave out runs whose conditions are not the usual ones of their task.
 
     Raises:
@@ -82,24 +81,14 @@ def collect(wheres: Iterable[str], check: LogCheck, *, comparable: bool = True) 
     """
     runs: dict[tuple[str, str, int], RunRecord] = {}
     left_out: list[LeftOut] = []
-    for where in find_logs(wheres):
-        try:
-            found = _records(where)
-            findings = check(where)
-        except LogError as e:
-            left_out.append(LeftOut(log=log_name(where), reason=str(e)))
-            continue
-        if findings:
-            left_out.append(LeftOut(log=log_name(where), reason=_audit_reason(findings)))
-            continue
-        runs.update({(run.log_id, run.sample, run.epoch): run for run in found})
+    for found in read(find_logs(wheres)):
+        reason = found.unreadable or (_audit_reason(found.findings) if found.findings else "")
+        if reason:
+            left_out.append(LeftOut(log=log_name(found.where), reason=reason))
+        else:
+            runs.update({(run.log_id, run.sample, run.epoch): run for run in found.runs})
     kept = _without_retried(runs.values())
     return _comparable(kept, left_out) if comparable else _sorted(kept, {}, left_out)
-
-
-def _records(where: str) -> list[RunRecord]:
-    known = remembered(where, "runs", lambda: [asdict(run) for run in run_records(where)])
-    return [replace(run_of(run), where=where) for run in known]
 
 
 def log_name(where: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -25,23 +25,26 @@ VARIABLE = "HEPBENCH_CACHE"
 _CHUNK = 1 << 20
 
 
-def remembered(where: str, kind: str, make: Callable[[], Any]) -> Any:
-    """A JSON value that follows from a log.
+def recalled(where: str, kind: str) -> Any:
+    """What is remembered of a log; None if nothing is.
 
     Args:
         where: The log.
-        kind: Name of what is made from it.
-        make: Makes it, where it is not known yet; what it raises is not remembered.
+        kind: Name of what was made from it.
     """
     place = _place(where, kind)
     if place is not None and place.is_file():
         with suppress(OSError, ValueError):
             return json.loads(place.read_bytes())
-    made = json.loads(json.dumps(make()))
+    return None
+
+
+def remember(where: str, kind: str, value: Any) -> None:
+    """Keep a JSON value that follows from a log; without a cache, or on a full disk, nothing is kept."""
+    place = _place(where, kind)
     if place is not None:
-        with suppress(OSError):  # a full or read-only disk costs time, not the answer
-            _keep(place, made)
-    return made
+        with suppress(OSError):
+            _keep(place, value)
 
 
 def _keep(place: Path, value: Any) -> None:

@@ -10,7 +10,6 @@ from inspect_ai.model import (
     ChatMessageAssistant,
     ChatMessageTool,
     ChatMessageUser,
-    Content,
     ModelOutput,
     execute_tools,
     get_model,
@@ -22,11 +21,11 @@ from inspect_ai.util import Limit, apply_limits, token_limit, turn_limit
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.agents.usage import tally
 from hepbench.harness.agents.window import Window
+from hepbench.harness.messages import make_harmless
 from hepbench.harness.protocol.durable import AUTO
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.protocol.store import current_registry, start_registry
-from hepbench.harness.text import encodable, harmless
 
 MAX_IDLE = 3
 """Answers in a row without a tool call, after which the research counts as ended."""
@@ -105,7 +104,7 @@ class Research:
 async def generate_turn(state: TaskState, tools: Sequence[AnyTool], window: Window) -> ModelOutput:
     """One model generation and the tool calls that it asks for, appended to the conversation."""
     state.output = await _generate(state, tools, window)
-    _make_harmless(state.output.message)
+    make_harmless(state.output.message)
     state.messages.append(state.output.message)
     if state.output.message.tool_calls:
         answers = await execute_tools(state.messages, list(tools))
@@ -117,23 +116,6 @@ async def generate_turn(state: TaskState, tools: Sequence[AnyTool], window: Wind
         _show_empty_hands(state.output)
     window.make_room(state.messages, state.output)
     return state.output
-
-
-def _make_harmless(message: ChatMessageAssistant) -> None:
-    """Replace what would break a tool call or the log, in place and so in the log's own events too."""
-    if isinstance(message.content, str):
-        message.content = encodable(message.content)
-    else:
-        message.content = [_harmless_part(part) for part in message.content]
-    for call in message.tool_calls or []:
-        call.function = encodable(call.function)
-        call.arguments = harmless(call.arguments)
-
-
-def _harmless_part(part: Content) -> Content:
-    said = part.model_dump()
-    clean = harmless(said)
-    return part if clean == said else type(part).model_validate(clean)
 
 
 async def _generate(state: TaskState, tools: Sequence[AnyTool], window: Window) -> ModelOutput:

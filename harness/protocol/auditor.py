@@ -32,6 +32,7 @@ from inspect_ai.util import (
     suspend_working_limit,
 )
 
+from hepbench.harness.messages import make_harmless
 from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.commands import Audit, attach
 from hepbench.harness.protocol.gates import Refusal
@@ -83,6 +84,7 @@ async def _asked(model: Model, shown: dict[str, Any]) -> tuple[ev.AuditVerdict, 
         with suspend_token_limit(), suspend_turn_limit(), suspend_working_limit(), anyio.fail_after(SECONDS):
             async with span(ROLE):
                 output = await model.generate(messages, config=GenerateConfig(max_retries=2))
+        make_harmless(output.message)
         return verdict_in(output.completion)
     except TimeoutError:
         return "unaudited", f"the auditor gave no answer within {SECONDS:g} s"

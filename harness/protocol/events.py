@@ -211,7 +211,8 @@ def canonical_json(value: Any) -> bytes:
 
 def event_hash(event: Event) -> str:
     """SHA-256 (hex) over the canonical JSON of everything in the event but its own hash."""
-    return hashlib.sha256(canonical_json(event.model_dump(mode="json", exclude={"hash"}))).hexdigest()
+    sealed = {name: value for name, value in event if name != "hash"}  # JSON values already, all of them
+    return hashlib.sha256(canonical_json(sealed)).hexdigest()
 
 
 def seal(payload: Payload, *, seq: int, run_id: str, time: str, previous_hash: str) -> Event:

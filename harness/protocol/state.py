@@ -106,7 +106,10 @@ class RunState:
             ValueError: the event's type is unknown, or its payload does not fit.
             KeyError: it names a hypothesis or an evidence that no earlier event made.
         """
-        body = event.body
+        self.take(event, event.body)
+
+    def take(self, event: ev.Event, body: ev.Payload) -> None:
+        """As `apply`, by who has parsed the payload already."""
         _FOLD[type(body)](self, body)
         self.run_id = event.run_id
         self.length += 1

@@ -15,7 +15,7 @@ from hepbench.reports.audit import journals, replay, transcript, world
 from hepbench.reports.audit import scores as rescoring
 from hepbench.reports.audit.recompute import recompute, require
 from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject, parsed_events, subject_of
-from hepbench.reports.opening import LogError, OpenLog, open_log, shown
+from hepbench.reports.opening import LogError, LoggedSample, OpenLog, open_log, shown
 
 Look = Callable[[Subject], Iterable[Finding]]
 
@@ -132,7 +132,10 @@ def audit(where: str, again: Recompute | None = None) -> Report:
     if where.endswith(".jsonl"):
         return _audit_journal(where)
     with open_log(where) as log:
-        report = anyio.run(_audit_log, log)
+        auditing = LogAudit(log)
+        for logged in log.samples():
+            auditing.take(logged)
+        report = auditing.report()
         if again is not None:
             _recompute(report, log, again)
     return report
@@ -158,22 +161,40 @@ def _audit_journal(where: str) -> Report:
     return report
 
 
-async def _audit_log(log: OpenLog) -> Report:
-    report = Report(log.where, facts=_facts(log.header))
-    seen: list[tuple[str, int]] = []
-    scored: list[tuple[str, Mapping[str, Any]]] = []
-    for logged in log.samples():
-        subject = subject_of(log.header, logged)
+class LogAudit:
+    """The audit of a log, one sample after the other, so that whoever reads them anyway reads them once.
+
+    Args:
+        log: The log.
+    """
+
+    def __init__(self, log: OpenLog) -> None:
+        self._header = log.header
+        self._report = Report(log.where, facts=_facts(log.header))
+        self._seen: list[tuple[str, int]] = []
+        self._scored: list[tuple[str, Mapping[str, Any]]] = []
+
+    def take(self, logged: LoggedSample) -> None:
+        """Every check of one run.
+
+        Raises:
+            LogError: the sample does not fit Inspect's schema.
+        """
+        report, raw = self._report, logged.raw
+        subject = subject_of(self._header, logged)
         report.findings += [replace(f, sample=subject.name) for f in subject.unreadable]
         report.findings += [replace(f, sample=subject.name) for f in _record(subject)]
         _look(report, subject)
-        report.findings += [replace(f, sample=subject.name) for f in await rescoring.scores(subject)]
-        raw = logged.raw
-        seen.append((str(raw.get("id")), int(raw.get("epoch") or 1)))
-        scored.append((str(raw.get("id")), raw.get("scores") or {}))
-    report.findings += rescoring.means(log.header, rescoring.values_of(scored))
-    report.findings += _missing(log.header, seen)
-    return report
+        report.findings += [replace(f, sample=subject.name) for f in anyio.run(rescoring.scores, subject)]
+        self._seen.append((str(raw.get("id")), int(raw.get("epoch") or 1)))
+        self._scored.append((str(raw.get("id")), raw.get("scores") or {}))
+
+    def report(self) -> Report:
+        """The outcome, with what only all samples together can show."""
+        report = self._report
+        report.findings += rescoring.means(self._header, rescoring.values_of(self._scored))
+        report.findings += _missing(self._header, self._seen)
+        return report
 
 
 def _look(report: Report, subject: Subject) -> None:

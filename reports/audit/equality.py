@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hepbench.harness.text import bounded, clean
 
 _KEPT = 40
@@ -35,7 +37,9 @@ def _plain(value: object) -> object:
 
 
 def _number(value: float | str) -> float | str:
+    """A number, even one given as text; NaN as a word, as it does not equal itself."""
     try:
-        return float(value)
+        number = float(value)
     except (ValueError, OverflowError):
         return str(value)
+    return "nan" if math.isnan(number) else number

@@ -20,6 +20,7 @@ from hepbench.reports.audit.subject import Finding, Subject
 
 CHECK = "gates"
 _FOLLOWERS = (ev.EvidenceAudited, ev.BeliefUpdated, ev.RuleWarned)
+_FOLLOWER_NAMES = frozenset(cls.__name__ for cls in _FOLLOWERS)
 
 T = TypeVar("T", bound=ev.Payload)
 Replay = Callable[[RunState, Sequence[ev.Payload], Subject], list[ev.Payload]]
@@ -51,8 +52,8 @@ def gates(subject: Subject) -> Iterator[Finding]:
         try:
             bodies = [event.body for event in operation]
             yield from _operation_findings(state, operation, bodies, subject)
-            for event in operation:
-                state.apply(event)
+            for event, body in zip(operation, bodies, strict=True):
+                state.take(event, body)
         except (ValueError, KeyError) as e:
             reason = shorten(str(e).splitlines()[0], 200)
             yield Finding(CHECK, f"cannot be replayed, nor what follows: {reason}", operation[0].seq)
@@ -62,9 +63,8 @@ def gates(subject: Subject) -> Iterator[Finding]:
 
 def _operation(events: Sequence[ev.Event], position: int) -> list[ev.Event]:
     """An event and those that one operation wrote together with it."""
-    followers = {cls.__name__ for cls in _FOLLOWERS}
     end = position + 1
-    while end < len(events) and events[end].type in followers:
+    while end < len(events) and events[end].type in _FOLLOWER_NAMES:
         end += 1
     return list(events[position:end])
 

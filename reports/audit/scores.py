@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from inspect_ai._eval.score import (  # Inspect's own way from a log to a scorer
@@ -16,8 +17,9 @@ from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer
 
+from hepbench.harness.protocol.store import RegistryEvents
 from hepbench.harness.text import shorten
-from hepbench.reports.audit.subject import Finding, Subject
+from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject
 from hepbench.scorers import suite_scorers
 
 CHECK = "scores"
@@ -32,8 +34,8 @@ async def scores(subject: Subject) -> Iterator[Finding]:
         return iter(())
     sample = subject.logged.sample
     roles = (subject.header.eval.model_roles or {}) if subject.header else {}
-    ours = {_name(scorer): scorer for scorer in suite_scorers()}
-    rebuilt = _rebuilt(sample)
+    ours = _ours()
+    rebuilt = _rebuilt(sample, subject)
     found: list[Finding] = []
     for name, logged in (sample.scores or {}).items():
         if name in ours and _BY_A_MODEL.get(name) not in roles:
@@ -41,14 +43,28 @@ async def scores(subject: Subject) -> Iterator[Finding]:
     return iter(found)
 
 
-def _rebuilt(sample: EvalSample) -> SampleTaskState:
-    return task_state_from_sample(
-        sample,
+@lru_cache(maxsize=1)
+def _ours() -> Mapping[str, Scorer]:
+    return {_name(scorer): scorer for scorer in suite_scorers()}
+
+
+def _rebuilt(sample: EvalSample, subject: Subject) -> SampleTaskState:
+    """The sample as scorers take it.
+
+    Its store is handed over in parts, which Inspect does not copy deeply, and its events as they were parsed.
+    """
+    rebuilt = task_state_from_sample(
+        sample.model_copy(update={"store": {}}),
         model=get_model("none/none"),
         model_name="none/none",
         model_roles={},
         append_scores=False,
     )
+    for key, value in sample.store.items():
+        rebuilt.state.store.set(key, value)
+    if subject.events and not subject.unreadable:
+        rebuilt.state.store.set(STORE_KEY, RegistryEvents(events=subject.events))
+    return rebuilt
 
 
 async def _again(scorer: Scorer, rebuilt: SampleTaskState) -> Score | str:

@@ -30,6 +30,7 @@ from hepbench.reports.audit.world import task_of
 from hepbench.reports.opening import ToolCall
 
 CHECK = "transcript"
+_EVENT_IN_STORE = re.compile(rf"^/{re.escape(STORE_KEY)}/events/(\d+)$")
 
 
 def transcript(subject: Subject) -> Iterator[Finding]:
@@ -61,7 +62,7 @@ def conversation(subject: Subject) -> Iterator[Finding]:
     """The conversation's tool calls and answers are those of the transcript's tool events."""
     if subject.logged is None:
         return
-    events = {str(e.get("id")): e for e in subject.logged.transcript("tool")}
+    events = {str(e.get("id")): e for e in subject.logged.tool_events}
     for message in subject.logged.sample.messages:
         if message.role == "assistant":
             for call in message.tool_calls or []:
@@ -81,22 +82,18 @@ def store_changes(subject: Subject) -> Iterator[Finding]:
     """The store's changes, as Inspect logged them one by one, made these very events."""
     if subject.logged is None:
         return
-    place = re.compile(rf"^/{re.escape(STORE_KEY)}/events/(\d+)$")
-    for change in _changes(subject):
-        found = place.match(str(change.get("path")))
+    for place, change in subject.logged.changes(_EVENT_IN_STORE):
         value = change.get("value")
-        if found is None or not isinstance(value, dict) or change.get("op") not in ("add", "replace"):
+        if not isinstance(value, dict) or change.get("op") not in ("add", "replace"):
             continue
-        seq = int(found[1]) + 1
+        seq = int(place[1]) + 1
         event = subject.events[seq - 1] if seq <= len(subject.events) else None
-        if event is None or event.hash != value.get("hash") or event.payload != value.get("payload"):
+        if event is None or not (_is_event(value, event) or _is_event(subject.logged.resolved(value), event)):
             yield Finding(CHECK, "it is not the event that the store was seen to take in", seq)
 
 
-def _changes(subject: Subject) -> Iterator[Mapping[str, Any]]:
-    assert subject.logged is not None  # noqa: S101 - the caller looked
-    for event in subject.logged.transcript("store"):
-        yield from (c for c in event.get("changes") or [] if isinstance(c, dict))
+def _is_event(value: Mapping[str, Any], event: ev.Event) -> bool:
+    return event.hash == value.get("hash") and event.payload == value.get("payload")
 
 
 def _schema_refusals(calls: Sequence[ToolCall], operations: Sequence[Operation]) -> Iterator[Finding]:
@@ -154,6 +151,9 @@ def _answers(event: ev.Event, call: ToolCall, said: Mapping[str, Any]) -> Iterat
             yield Finding(CHECK, "OperationRefused: its reason is not the one that the call got", event.seq)
     if event.type != "LabResultRecorded":
         return
+    if payload.get("tool") != call.function:
+        text = f"tool is {_short(payload.get('tool'))} here, and the call is of {_short(call.function)}"
+        yield Finding(CHECK, f"LabResultRecorded: {text}", event.seq)
     answer = payload.get("answer")
     recorded: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
     if "text" in recorded and not said:

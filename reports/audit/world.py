@@ -17,6 +17,7 @@ from hepbench.harness.laboratory.results import (
     relaxation_answer,
     relaxation_checks,
 )
+from hepbench.harness.laboratory.simulations import MD_COST
 from hepbench.reports.audit.composition import composition
 from hepbench.reports.audit.equality import differ
 from hepbench.reports.audit.subject import Finding, Subject, parsed_events
@@ -129,15 +130,15 @@ def sealed(subject: Subject) -> Iterator[Finding]:
     if found is not None:
         names += [c.formula for c in found.family.of_part("interpolation", "extrapolation")]
     closed = {composition(name): name for name in names}
-    measured: set[tuple[str, str]] = set()
+    spent: dict[tuple[str, str], int] = {}
     budget = subject.about.get("lab_budget")
     for event, payload in parsed_events(subject.events, "LabResultRecorded"):
         for subject_name in _subjects(payload):
             if composition(subject_name) in closed:
                 yield Finding(SEALED, f"measures {subject_name}, which is held out", event.seq)
-        before = len(measured)
-        measured |= set(_measured(payload))
-        if isinstance(budget, int) and before <= budget < len(measured):
+        before = sum(spent.values())
+        spent |= dict.fromkeys(_measured(payload), MD_COST if payload.get("tool") == "run_md" else 1)
+        if isinstance(budget, int) and before <= budget < sum(spent.values()):
             yield Finding(LABORATORY, f"exceeds the budget of {budget} structures", event.seq)
 
 

@@ -10,13 +10,14 @@ import pytest
 from made_folders import MODEL_A, MODEL_B
 from made_logs import Run, make_logs
 from typer.testing import CliRunner
+from unaudited import unaudited
 
 from hepbench.benchmark.cli import app
 from hepbench.benchmark.compare import Comparison, SideError, compare_sides, sides
 
 
 def compared(a: str, b: str, logs: Path) -> Comparison:
-    return compare_sides(*sides(a, b, [str(logs)], lambda where: ()))
+    return compare_sides(*sides(a, b, [str(logs)], unaudited))
 
 
 def test_harnesses_are_compared_within_each_model(suite_logs: Path) -> None:
@@ -63,6 +64,13 @@ def test_other_conditions_are_refused(tmp_path: Path) -> None:
     make_logs(tmp_path / "a", Run())
     make_logs(tmp_path / "b", Run(about={"lab_budget": 80}))
     with pytest.raises(SideError, match="laboratory budget: 160 ≠ 80"):
+        compared(str(tmp_path / "a"), str(tmp_path / "b"), tmp_path)
+
+
+def test_an_auditor_is_a_condition(tmp_path: Path) -> None:
+    make_logs(tmp_path / "a", Run())
+    make_logs(tmp_path / "b", Run(roles={"auditor": "mockllm/b"}))
+    with pytest.raises(SideError, match="independent auditor: none ≠ mockllm/b"):
         compared(str(tmp_path / "a"), str(tmp_path / "b"), tmp_path)
 
 

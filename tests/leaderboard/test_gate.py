@@ -12,12 +12,13 @@ import pytest
 from made_folders import MODEL_A, SCRIPTED, log_of
 from made_logs import Run
 from typer.testing import CliRunner
+from unaudited import saying, unaudited
 
 from hepbench.benchmark.check import Margins, Outcome, Verdict, check_runs, make_baseline, read_baseline
 from hepbench.benchmark.check.baseline import to_json
 from hepbench.benchmark.check.gate import decide
 from hepbench.benchmark.cli import app
-from hepbench.benchmark.leaderboard import collect
+from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.statistics import Estimate
 
 Checked = Callable[..., Verdict]
@@ -33,9 +34,9 @@ def checked(tmp_path: Path, logs: Callable[[list[Run]], list[str]]) -> Checked:
     """Make baseline runs and later runs, and hold the later against the earlier."""
 
     def check(before: list[Run], after: list[Run], margins: Margins | None = None) -> Verdict:
-        old = collect(logs(before), lambda where: ())
+        old = collect(logs(before), unaudited)
         (tmp_path / "baseline.json").write_text(to_json(make_baseline(old)), encoding="utf-8")
-        new = collect(logs(after), lambda where: (), comparable=False)
+        new = collect(logs(after), unaudited, comparable=False)
         limits = margins or Margins(suite={"heldout_accuracy": 0.05})
         return check_runs(read_baseline(tmp_path / "baseline.json"), new, limits)
 
@@ -106,8 +107,28 @@ def test_other_rules_are_refused(checked: Checked) -> None:
     assert verdict.outcome is Outcome.REFUSED
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({}, {"auditor": "mockllm/b"}, "independent auditor: none ≠ mockllm/b"),
+        ({"auditor": "mockllm/b"}, {}, "independent auditor: mockllm/b ≠ none"),
+        ({"auditor": "mockllm/b"}, {"auditor": "mockllm/c"}, "independent auditor: mockllm/b ≠ mockllm/c"),
+    ],
+)
+def test_runs_with_and_without_an_auditor_are_not_held_against_each_other(
+    checked: Checked, before: dict[str, str], after: dict[str, str], said: str
+) -> None:
+    verdict = checked([replace(SCRIPT, roles=before)], [replace(SCRIPT, roles=after)])
+    assert verdict.outcome is Outcome.REFUSED
+    assert said in next(c.message for c in verdict.checks if c.outcome is Outcome.REFUSED)
+
+
+def test_another_role_is_no_condition(checked: Checked) -> None:
+    assert checked([SCRIPT], [replace(SCRIPT, roles={"critic": "mockllm/b"})]).outcome is Outcome.PASS
+
+
 def test_other_tools_are_refused(logs: Callable[[list[Run]], list[str]]) -> None:
-    found = collect(logs([SCRIPT]), lambda where: ())
+    found = collect(logs([SCRIPT]), unaudited)
     tools = {"relax_structure": "aa", "list_prototypes": "bb"}
     before = make_baseline(replace(found, runs=tuple(replace(run, tools=tools) for run in found.runs)))
     now = {"relax_structure": "cc", "query_database": "dd"}
@@ -133,8 +154,8 @@ def test_a_sample_that_fails_now_fails_the_gate(checked: Checked) -> None:
 
 
 def test_an_audit_finding_fails_the_gate(logs: Callable[[list[Run]], list[str]]) -> None:
-    clean = collect(logs([SCRIPT]), lambda where: ())
-    forged = collect(logs([SCRIPT]), lambda where: ("event 3 was changed",), comparable=False)
+    clean = collect(logs([SCRIPT]), unaudited)
+    forged = collect(logs([SCRIPT]), saying(lambda where: ("event 3 was changed",)), comparable=False)
     verdict = check_runs(make_baseline(clean), forged, Margins())
     assert verdict.outcome is Outcome.FAIL
     assert any("event 3 was changed" in c.message for c in verdict.checks)

@@ -14,14 +14,16 @@ import pytest
 from made_logs import HOSTILE
 from rich.console import Console
 from typer.testing import CliRunner
+from unaudited import unaudited
 
 from hepbench.benchmark.check import Margins, check_runs, make_baseline
 from hepbench.benchmark.check import forms as check_forms
 from hepbench.benchmark.cli import app
 from hepbench.benchmark.compare import compare_sides, sides
 from hepbench.benchmark.compare import forms as compare_forms
-from hepbench.benchmark.leaderboard import build_leaderboard, collect, forms
-from hepbench.benchmark.leaderboard.collect import Collection
+from hepbench.benchmark.leaderboard import forms
+from hepbench.benchmark.leaderboard.build import build_leaderboard
+from hepbench.benchmark.leaderboard.collect import Collection, collect
 from hepbench.benchmark.leaderboard.plain import csv_text, markdown_text
 from hepbench.reports.pages import leaderboard_page
 
@@ -30,7 +32,7 @@ UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2
 
 @pytest.fixture
 def found(hostile_logs: Path) -> Collection:
-    return collect([str(hostile_logs)], lambda where: ())
+    return collect([str(hostile_logs)], unaudited)
 
 
 def terminal(renderable: object) -> str:
@@ -79,9 +81,9 @@ def test_json_holds_it_as_data(found: Collection) -> None:
 
 
 def test_comparisons(hostile_logs: Path) -> None:
-    models = collect([str(hostile_logs)], lambda where: ())
+    models = collect([str(hostile_logs)], unaudited)
     hostile = next(model for model, _ in models.entries if "<img" in model)
-    result = compare_sides(*sides(hostile, "mockllm/model-a", [str(hostile_logs)], lambda where: ()))
+    result = compare_sides(*sides(hostile, "mockllm/model-a", [str(hostile_logs)], unaudited))
     assert "<img" not in compare_forms.to_markdown(result)
     assert "\x1b" not in terminal(compare_forms.to_terminal(result))
     assert json.loads(compare_forms.to_json(result))["a"] == hostile

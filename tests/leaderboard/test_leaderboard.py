@@ -11,10 +11,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 from made_folders import MODEL_A, MODEL_B, SCRIPTED
+from made_logs import Run, make_logs
 from typer.testing import CliRunner
+from unaudited import saying, unaudited
 
 from hepbench.benchmark.cli import app
-from hepbench.benchmark.leaderboard import build_leaderboard, collect
+from hepbench.benchmark.leaderboard.build import build_leaderboard
+from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.leaderboard.forms import schema_json, to_csv, to_json, to_markdown
 from hepbench.reports.board import Entry, Leaderboard
 from hepbench.reports.logs import LogError
@@ -22,7 +25,7 @@ from hepbench.reports.logs import LogError
 
 @pytest.fixture
 def board(suite_logs: Path) -> Leaderboard:
-    return build_leaderboard(collect([str(suite_logs)], lambda where: ()))
+    return build_leaderboard(collect([str(suite_logs)], unaudited))
 
 
 def entry(board: Leaderboard, name: str) -> Entry:
@@ -84,11 +87,19 @@ def test_runs_under_other_conditions_are_left_out_with_the_reason(board: Leaderb
     assert left.reason == "not comparable with the other runs of hepbench/ao2: laboratory budget: 160 ≠ 80"
 
 
+def test_an_audited_run_is_in_no_table_of_unaudited_ones(tmp_path: Path) -> None:
+    make_logs(tmp_path, Run(MODEL_A), Run(MODEL_B), Run("mockllm/c", roles={"auditor": "mockllm/b"}))
+    board = build_leaderboard(collect([str(tmp_path)], unaudited))
+    assert {entry.model for entry in board.entries} == {MODEL_A, MODEL_B}
+    assert board.suite[0].conditions["auditor"] is None
+    assert board.left_out[0].reason.endswith("independent auditor: none ≠ mockllm/b")
+
+
 def test_logs_that_fail_the_audit_are_left_out(suite_logs: Path) -> None:
     def check(where: str) -> list[str]:
         return ["event 7: content does not match its hash", "another"] if "_mx_" in where else []
 
-    board = build_leaderboard(collect([str(suite_logs)], check))
+    board = build_leaderboard(collect([str(suite_logs)], saying(check)))
     assert [task.task for task in board.suite] == ["hepbench/ao2"]
     reasons = [left.reason for left in board.left_out if "_mx_" in left.log]
     assert reasons == ["the audit finds: event 7: content does not match its hash (and 1 more)"] * 5
@@ -97,8 +108,8 @@ def test_logs_that_fail_the_audit_are_left_out(suite_logs: Path) -> None:
 def test_the_same_logs_give_the_same_bytes(suite_logs: Path, tmp_path: Path) -> None:
     copies = [Path(shutil.copy(log, tmp_path)) for log in sorted(suite_logs.glob("*.eval"), reverse=True)]
     asked = [str(tmp_path), *map(str, copies[::-1]), str(suite_logs)]
-    there = collect([str(suite_logs)], lambda where: ())
-    here = collect(asked, lambda where: ())
+    there = collect([str(suite_logs)], unaudited)
+    here = collect(asked, unaudited)
     for form in (to_json, to_csv, to_markdown):
         assert form(build_leaderboard(here)) == form(build_leaderboard(there))
 
@@ -125,21 +136,21 @@ def test_markdown_marks_what_is_no_model(board: Leaderboard) -> None:
 
 
 def test_a_suite_can_be_asked_for(suite_logs: Path) -> None:
-    board = build_leaderboard(collect([str(suite_logs)], lambda where: ()), ["hepbench/ao2"])
+    board = build_leaderboard(collect([str(suite_logs)], unaudited), ["hepbench/ao2"])
     assert entry(board, "mockllm/only-ao2 · react").rank is not None
 
 
 def test_what_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="There is no log or folder"):
-        collect([str(tmp_path / "nowhere")], lambda where: ())
+        collect([str(tmp_path / "nowhere")], unaudited)
     with pytest.raises(LogError, match="no eval log in"):
-        collect([str(tmp_path)], lambda where: ())
+        collect([str(tmp_path)], unaudited)
 
 
 def test_a_damaged_log_is_left_out(suite_logs: Path, tmp_path: Path) -> None:
     good = shutil.copy(next(suite_logs.glob("*_ao2_*.eval")), tmp_path)
     (tmp_path / "bad.eval").write_bytes(Path(good).read_bytes()[:2_000])
-    found = collect([str(tmp_path)], lambda where: ())
+    found = collect([str(tmp_path)], unaudited)
     assert len(found.entries) == 1
     assert [left.log for left in found.left_out] == ["bad.eval"]
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from hepbench.benchmark.leaderboard import audited, collect, memory
+from hepbench.benchmark.cli import app
+from hepbench.benchmark.leaderboard import memory, reading
+from hepbench.benchmark.leaderboard.collect import collect
+from hepbench.benchmark.leaderboard.pool import readings
 from hepbench.reports.audit.subject import Finding
+from hepbench.reports.opening import LoggedSample, OpenLog
 
 
 @pytest.fixture
@@ -20,14 +24,26 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     class Report:
         findings = (Finding("chain", "content does not match its hash", 3),)
 
-    def audit(where: str) -> Report:
-        done.append(where)
-        return Report()
+    class Audit:
+        def __init__(self, log: OpenLog) -> None:
+            self.where = log.where
+
+        def take(self, logged: LoggedSample) -> None:
+            pass
+
+        def report(self) -> Report:
+            done.append(self.where)
+            return Report()
 
     (tmp_path / "cache").mkdir()
     monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setattr(audited, "audit", audit)
+    monkeypatch.setattr(reading, "LogAudit", Audit)
     return done
+
+
+def findings_of(where: str) -> tuple[str, ...]:
+    (found,) = readings([where])
+    return found.findings
 
 
 @pytest.fixture
@@ -36,37 +52,37 @@ def log(suite_logs: Path, tmp_path: Path) -> Path:
 
 
 def test_a_log_is_audited_once_whatever_it_is_called(asked: list[str], log: Path) -> None:
-    first = audited.audit_check(str(log))
-    again = audited.audit_check(log.as_uri())
-    moved = audited.audit_check(str(shutil.copy(log, log.with_name("b.eval"))))
+    first = findings_of(str(log))
+    again = findings_of(log.as_uri())
+    moved = findings_of(str(shutil.copy(log, log.with_name("b.eval"))))
     assert first == again == moved
     assert "content does not match" in first[0]
     assert len(asked) == 1
 
 
 def test_a_changed_log_is_audited_again(asked: list[str], log: Path) -> None:
-    audited.audit_check(str(log))
+    findings_of(str(log))
     log.write_bytes(log.read_bytes() + b" ")
-    audited.audit_check(str(log))
+    findings_of(str(log))
     assert len(asked) == 2
 
 
 def test_a_changed_journal_is_looked_at_again(asked: list[str], log: Path) -> None:
-    audited.audit_check(str(log))
+    findings_of(str(log))
     folder = memory.journals_beside(str(log))
     folder.mkdir()
     (folder / "ao2_epoch_1_x.jsonl").write_text("{}\n")
-    audited.audit_check(str(log))
+    findings_of(str(log))
     assert len(asked) == 2
 
 
 def test_another_installation_audits_again(
     asked: list[str], log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audited.audit_check(str(log))
+    findings_of(str(log))
     memory._digest.cache_clear()
     monkeypatch.setattr(memory, "_installation", lambda: "another")
-    audited.audit_check(str(log))
+    findings_of(str(log))
     assert len(asked) == 2
 
 
@@ -74,24 +90,61 @@ def test_without_a_cache_every_audit_is_made(
     asked: list[str], log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(memory.VARIABLE, "off")
-    audited.audit_check(str(log))
-    audited.audit_check(str(log))
+    findings_of(str(log))
+    findings_of(str(log))
     assert len(asked) == 2
 
 
 def test_a_damaged_memory_is_no_obstacle(asked: list[str], log: Path, tmp_path: Path) -> None:
-    audited.audit_check(str(log))
+    findings_of(str(log))
     (kept,) = (tmp_path / "cache" / "logs").iterdir()
     kept.write_text("[")
-    audited.audit_check(str(log))
+    findings_of(str(log))
     assert len(asked) == 2
 
 
-def test_remembered_runs_are_the_runs(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cache").mkdir()
-    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "cache"))
-    first = collect([str(log)], lambda where: ())
-    module = sys.modules["hepbench.benchmark.leaderboard.collect"]
-    monkeypatch.setattr(module, "run_records", lambda where: [])
-    assert collect([str(log)], lambda where: ()) == first
-    assert len(first.runs) > 0
+def test_what_cannot_be_read_is_tried_again(asked: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "a.eval"
+    log.write_bytes(b"PK")
+    assert [found.unreadable != "" for found in readings([str(log), str(log)])] == [True, True]
+    assert not (tmp_path / "cache" / "logs").exists()
+
+
+def test_remembered_runs_are_the_runs(log: Path, asked: list[str]) -> None:
+    first = list(readings([str(log)]))
+    assert list(readings([str(log)])) == first
+    assert len(first[0].runs) > 0
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("command", ["leaderboard", "report", "check", "baseline", "compare"])
+def test_what_one_command_has_audited_no_other_audits_again(
+    command: str, suite_logs: Path, asked: list[str], tmp_path: Path
+) -> None:
+    collect([str(suite_logs)], readings)
+    before = len(asked)
+    (tmp_path / "baseline.json").write_text('{"schema": "hepbench.baseline/1", "entries": []}')
+    arguments = {
+        "leaderboard": [],
+        "report": ["-o", str(tmp_path / "site")],
+        "check": ["--baseline", str(tmp_path / "baseline.json")],
+        "baseline": ["-o", str(tmp_path / "new.json")],
+    }
+    if command == "compare":
+        CliRunner().invoke(app, [command, "hep", "planning", "--logs", str(suite_logs)])
+    else:
+        CliRunner().invoke(app, [command, str(suite_logs), *arguments[command]])
+    assert before > 0
+    assert len(asked) == before
+
+
+def test_the_audit_itself_believes_no_memory(
+    log: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(readings([str(log)]))
+    looked: list[str] = []
+    monkeypatch.setattr(
+        "hepbench.reports.audit.audit.LogAudit.take", lambda self, logged: looked.append(logged.where)
+    )
+    CliRunner().invoke(app, ["audit", str(log)])
+    assert set(looked) == {str(log)}

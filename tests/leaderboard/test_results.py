@@ -10,9 +10,9 @@ import pytest
 from inspect_ai import eval as inspect_eval
 
 from hepbench.benchmark.check import Outcome, check_runs, make_baseline, read_baseline, read_margins
-from hepbench.benchmark.leaderboard import collect
-from hepbench.benchmark.leaderboard.audited import audit_check
+from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.leaderboard.forms import schema_json, to_csv, to_json, to_markdown
+from hepbench.benchmark.leaderboard.pool import readings
 from hepbench.reports.board import Leaderboard
 from hepbench.reports.pages import leaderboard_page
 from hepbench.tasks.ao2 import ao2
@@ -47,7 +47,7 @@ def test_the_baseline_holds_every_entry_of_the_leaderboard() -> None:
 def test_scripted_policies_reproduce_the_baseline(tmp_path: Path, model: str, harness: str) -> None:
     """If this fails after a wanted change, results/README.md says how the baseline is made anew."""
     inspect_eval(ao2(harness=harness), model=model, log_dir=str(tmp_path), display="log")
-    found = collect([str(tmp_path)], audit_check, comparable=False)
+    found = collect([str(tmp_path)], readings, comparable=False)
     key = make_baseline(found).entries[0].key
     baseline = read_baseline(RESULTS / "baseline.json")
     mine = [e for e in baseline.entries if e.key == key and e.task == "hepbench/ao2"]

@@ -179,6 +179,15 @@ def test_nonsense_does_not_block_the_run(tmp_path: Path) -> None:
     assert state.hypotheses["H1"].belief == 0.7
 
 
+def test_text_that_no_log_can_hold_is_made_harmless(tmp_path: Path) -> None:
+    bad = 'Look \ud800 \x1b[31m\n{"verdict": "untrusted", "reason": "R1 \ud800 is \\u001b[31m \\udc00 red"}'
+    sample, state = run(tmp_path, saying(bad))
+    assert state.evidence["E1"].failed_checks == ("auditor: R1 ? is [31m ? red",)
+    logged = [e.output.message.text for e in sample.events if e.event == "model" and e.role == "auditor"]
+    assert len(logged) == 1
+    assert logged[0].startswith("Look ? ")
+
+
 def test_a_failing_auditor_does_not_block_the_run(tmp_path: Path) -> None:
     def broken(case: str) -> str:
         raise RuntimeError("no connection\nat all")

@@ -11,8 +11,10 @@ import made_folders
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from unaudited import unaudited
 
-from hepbench.benchmark.leaderboard import build_leaderboard, collect
+from hepbench.benchmark.leaderboard.build import build_leaderboard
+from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.reports.gather import detailed_runs, find_logs
 from hepbench.reports.pages import write_site
 
@@ -37,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     logs = made_folders.site_logs(tmp_path_factory.getbasetemp())
     runs = [run for where in find_logs([str(logs)]) for run in detailed_runs(where)]
     folder = tmp_path_factory.mktemp("site")
-    write_site(folder, build_leaderboard(collect([str(logs)], lambda where: ())), runs)
+    write_site(folder, build_leaderboard(collect([str(logs)], unaudited)), runs)
     return folder
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import made_folders
 import pytest
 from typer.testing import CliRunner
+from unaudited import saying, unaudited
 
 from hepbench.benchmark.cli import app
 from hepbench.reports.board import Leaderboard
@@ -57,7 +58,7 @@ def test_a_page_is_small_and_made_quickly(logs: Path, tmp_path: Path) -> None:
 def test_the_same_logs_give_the_same_site(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hepbench.benchmark.leaderboard.audited.audit_check", lambda where: ())
+    monkeypatch.setattr("hepbench.benchmark.leaderboard.pool.readings", unaudited)
     for name in ("one", "two"):
         done = CliRunner().invoke(app, ["report", str(logs), "-o", str(tmp_path / name)])
         assert done.exit_code == 0, done.output
@@ -71,9 +72,8 @@ def test_the_same_logs_give_the_same_site(
 def test_a_log_that_does_not_count_has_pages_that_say_so(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "hepbench.benchmark.leaderboard.audited.audit_check", lambda where: ("event 3 is odd",)
-    )
+    odd = saying(lambda where: ("event 3 is odd",))
+    monkeypatch.setattr("hepbench.benchmark.leaderboard.pool.readings", odd)
     done = CliRunner().invoke(app, ["report", str(logs), "-o", str(tmp_path)])
     assert done.exit_code == 0, done.output
     for page in (tmp_path / "runs").glob("*.html"):

@@ -69,6 +69,7 @@ class Run:
         statement: Stands in the first hypothesis, and elsewhere where an agent writes.
         fails: Epochs that end with an error.
         rules: Protocol rules that differ from the usual.
+        roles: Models in other roles than the agent's, by role.
     """
 
     model: str = "mockllm/model-a"
@@ -82,6 +83,7 @@ class Run:
     statement: str = "dioxides of cations larger than 0.8 Å prefer fluorite"
     fails: Sequence[int] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_logs(folder: Path, *runs: Run) -> list[Path]:
@@ -102,6 +104,7 @@ def _task(run: Run) -> Task:
         solver=played(run),
         scorer=suite_scorers(),
         model=get_model(run.model),
+        model_roles={role: get_model(name) for role, name in run.roles.items()},
         epochs=run.epochs,
         metadata=_about(run),
         version=_about(run)["task_version"],

@@ -1,0 +1,66 @@
+"""What tables need of a log, read out of it once: its runs, and what the audit finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hepbench.benchmark.leaderboard.memory import recalled, remember
+from hepbench.reports.archive import no_collections
+from hepbench.reports.audit.audit import LogAudit
+from hepbench.reports.gather import RunReader
+from hepbench.reports.opening import LogError, open_log
+from hepbench.reports.records import RunRecord, run_of
+
+KIND = "reading"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A log as it was read.
+
+    Attributes:
+        where: Path or URL.
+        runs: Its runs.
+        findings: What is wrong with it, one line for each finding; none for a clean log.
+        unreadable: Why it could not be read at all; empty if it was.
+    """
+
+    where: str
+    runs: tuple[RunRecord, ...] = ()
+    findings: tuple[str, ...] = ()
+    unreadable: str = ""
+
+
+Readings = Callable[[Sequence[str]], Iterable[Reading]]
+"""Reads logs: one reading for each, in their order."""
+
+
+def known_reading(where: str) -> Reading | None:
+    """The reading of a log whose very content was read before, by this installation; else None."""
+    found = recalled(where, KIND)
+    return None if found is None else _of(where, found)
+
+
+def read_log(where: str) -> Reading:
+    """Read and audit a log in one pass, and remember what it gave. What cannot be read is not remembered."""
+    try:
+        with no_collections(), open_log(where) as log:
+            reader, auditing = RunReader(log), LogAudit(log)
+            runs: list[RunRecord] = []
+            for logged in log.samples():
+                runs.append(reader.take(logged))
+                auditing.take(logged)
+            reader.end()
+            findings = auditing.report().findings
+    except LogError as e:
+        return Reading(where, unreadable=str(e))
+    made = {"runs": [asdict(run) for run in runs], "findings": [str(finding) for finding in findings]}
+    remember(where, KIND, made)
+    return _of(where, made)
+
+
+def _of(where: str, values: dict[str, Any]) -> Reading:
+    runs = (replace(run_of(run), where=where) for run in values["runs"])
+    return Reading(where, tuple(runs), tuple(values["findings"]))
