@@ -1,4 +1,4 @@
-"""`hepbench reference`: build, verify, show and split the reference sets.
+"""`hepbench reference`: build, verify, show, compare and split the reference sets.
 
 Every error that a user can cause is one line on stderr: exit code 2, or 1 where the command's answer is "no".
 """
@@ -6,7 +6,7 @@ Every error that a user can cause is one line on stderr: exit code 2, or 1 where
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,6 @@ from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet, 
 from hepbench.tasks import families
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hepbench.benchmark.reference import Build
 
 app = typer.Typer(no_args_is_help=True, help="Build, verify and show the reference sets.")
@@ -94,13 +92,36 @@ def show(
         chosen = families.load(family)
         reference = ReferenceSet.load(output or families.reference_path(family, potential))
         rows = [_row(chosen, reference, c.formula) for c in chosen.compounds]
+    stated = reference.provenance
+    title = f"{chosen.title}: {chosen.label_name} by {stated.potential} (set {reference.sha256[:12]})"
     if markdown:
-        lines = [_HEAD, ("---",) * len(_HEAD), *rows]
-        typer.echo("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        _print_table(title, _HEAD, rows, markdown)
         return
-    from rich.console import Console
+    _print_table(title, _HEAD[:-1], [row[:-1] for row in rows], markdown)
+    for row in rows:
+        if row[-1]:
+            typer.echo(f"{row[0]} is left out: {row[-1]}")
 
-    Console().print(_table(chosen, reference, rows))
+
+@app.command()
+def diff(
+    family: FamilyId,
+    one: Annotated[str, typer.Argument(help="Potential id, or the folder of a set.")],
+    other: Annotated[str, typer.Argument(help="Potential id, or the folder of a set.")],
+    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+) -> None:
+    """Lay the truths of two potentials beside each other: where the lowest phase is another."""
+    with _one_line_errors():
+        from hepbench.benchmark.reference_diff import HEAD, cells, compare, summary
+
+        chosen = families.load(family)
+        sets = [ReferenceSet.load(_set_path(family, name)) for name in (one, other)]
+        found = compare(chosen, *sets)
+    names = [reference.provenance.potential for reference in sets]
+    head = [title.format(one=names[0], other=names[1]) for title in HEAD]
+    title = f"{chosen.title}: lowest phase; gap to the next, and cost of the first's in the second, meV/atom"
+    _print_table(title, head, map(cells, found.rows), markdown)
+    typer.echo("\n" + "\n".join(summary(found)))
 
 
 @app.command(name="split")
@@ -148,16 +169,22 @@ def _truth(reference: ReferenceSet, formula: str) -> Truth:
         ) from None
 
 
-def _table(family: Family, reference: ReferenceSet, rows: list[tuple[str, ...]]) -> Table:
-    from rich.table import Table
+def _set_path(family: str, name: str) -> Path:
+    folder = Path(name)
+    return folder if (folder / "provenance.json").is_file() else families.reference_path(family, name)
 
-    stated = reference.provenance
-    title = f"{family.title}: {family.label_name} by {stated.potential} (set {reference.sha256[:12]})"
-    reasons = [f"{row[0]} is left out: {row[-1]}" for row in rows if row[-1]]
-    table = Table(*_HEAD[:-1], title=title, caption="\n".join(reasons), caption_justify="left")
+
+def _print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> None:
+    if markdown:
+        typer.echo("\n".join(f"| {' | '.join(line)} |" for line in [head, ("---",) * len(head), *rows]))
+        return
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(*(Column(name, overflow="fold") for name in head), title=title)
     for row in rows:
-        table.add_row(*row[:-1])
-    return table
+        table.add_row(*row)
+    Console().print(table)
 
 
 @contextmanager
