@@ -53,6 +53,15 @@ class ToolCall:
     error: str = ""
     kind: str = ""
 
+    @cached_property
+    def said(self) -> Mapping[str, Any]:
+        """The JSON object of the answer; an empty one if it is none."""
+        try:
+            said = json.loads(self.answer or "null")
+        except (ValueError, RecursionError):
+            return {}
+        return said if isinstance(said, dict) else {}
+
 
 @dataclass(frozen=True)
 class LoggedSample:

@@ -39,6 +39,11 @@ def run_of(state: TaskState) -> RunState:
     return run
 
 
+def know_run(state: TaskState, record: RegistryEvents, run: RunState) -> None:
+    """Tell the scorers of a sample its run, by who has folded this record of its store already."""
+    _folded[state] = record, run
+
+
 def of_registry(judge: Judge) -> Scorer:
     """A scorer that judges a run's registry; a run whose harness keeps none is unscored."""
 

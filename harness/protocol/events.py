@@ -204,9 +204,12 @@ class Event(BaseModel):
         return PAYLOADS[self.type].model_validate(self.payload)
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def canonical_json(value: Any) -> bytes:
     """The one byte string of a JSON value: keys sorted, no spaces, ASCII, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return _CANONICAL.encode(value).encode("ascii")
 
 
 def event_hash(event: Event) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +66,7 @@ def key_of_call(call: ToolCall) -> Key | None:
     """The key of the operation that a call must have made; None for one that leaves no record."""
     if call.error:
         return None if call.function in _WITHOUT_RECORD else ("refused", call.function)
-    said = said_in(call)
+    said = call.said
     if call.function in WRITE_TOOLS:
         return _key_of_write(call, said)
     if call.function == "submit_predictions":
@@ -84,15 +83,6 @@ def _key_of_write(call: ToolCall, said: Mapping[str, Any]) -> Key:
     if "from" in said:
         return "moved", str(said.get("hypothesis")), str(said["from"]), str(said.get("to"))
     return "proposed", str(said.get("hypothesis")) if said else f"unanswered {call.function}"
-
-
-def said_in(call: ToolCall) -> Mapping[str, Any]:
-    """The JSON object of an answer; an empty one if it is none."""
-    try:
-        said = json.loads(call.answer or "null")
-    except (ValueError, RecursionError):
-        return {}
-    return said if isinstance(said, dict) else {}
 
 
 def is_schema_error(call: ToolCall) -> bool:

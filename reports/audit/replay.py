@@ -50,7 +50,7 @@ def gates(subject: Subject) -> Iterator[Finding]:
     while position < len(subject.events):
         operation = _operation(subject.events, position)
         try:
-            bodies = [event.body for event in operation]
+            bodies = [_typed(body) for body in subject.bodies[position : position + len(operation)]]
             yield from _operation_findings(state, operation, bodies, subject)
             for event, body in zip(operation, bodies, strict=True):
                 state.take(event, body)
@@ -59,6 +59,12 @@ def gates(subject: Subject) -> Iterator[Finding]:
             yield Finding(CHECK, f"cannot be replayed, nor what follows: {reason}", operation[0].seq)
             return
         position += len(operation)
+
+
+def _typed(body: ev.Payload | ValueError) -> ev.Payload:
+    if isinstance(body, ValueError):
+        raise body
+    return body
 
 
 def _operation(events: Sequence[ev.Event], position: int) -> list[ev.Event]:

@@ -16,11 +16,14 @@ from inspect_ai._util.registry import registry_log_name, registry_unqualified_na
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer
+from inspect_ai.solver import TaskState
 
+from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryEvents
 from hepbench.harness.text import shorten
 from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject
 from hepbench.scorers import suite_scorers
+from hepbench.scorers.run import know_run
 
 CHECK = "scores"
 TOLERANCE = 1e-9
@@ -63,8 +66,22 @@ def _rebuilt(sample: EvalSample, subject: Subject) -> SampleTaskState:
     for key, value in sample.store.items():
         rebuilt.state.store.set(key, value)
     if subject.events and not subject.unreadable:
-        rebuilt.state.store.set(STORE_KEY, RegistryEvents(events=subject.events))
+        _hand_over_run(rebuilt.state, subject)
     return rebuilt
+
+
+def _hand_over_run(state: TaskState, subject: Subject) -> None:
+    """The record as it was parsed for the other checks, where it can be folded at all."""
+    run, record = RunState(), RegistryEvents(events=subject.events)
+    state.store.set(STORE_KEY, record)
+    for event, body in zip(subject.events, subject.bodies, strict=True):
+        if isinstance(body, ValueError):
+            return
+        try:
+            run.take(event, body)
+        except (ValueError, KeyError):
+            return
+    know_run(state, record, run)
 
 
 async def _again(scorer: Scorer, rebuilt: SampleTaskState) -> Score | str:

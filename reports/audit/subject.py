@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from inspect_ai.log import EvalLog
 from pydantic import ValidationError
 
-from hepbench.harness.protocol.events import Event
+from hepbench.harness.protocol.events import Event, Payload
 from hepbench.reports.opening import LoggedSample
 
 STORE_KEY = "RegistryStore:run"
@@ -60,6 +61,11 @@ class Subject:
         about = started.get("about")
         return about if isinstance(about, dict) else {}
 
+    @cached_property
+    def bodies(self) -> list[Payload | ValueError]:
+        """The events' payloads, typed; what is wrong with one in its place."""
+        return [_body(event) for event in self.events]
+
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The sample's metadata; empty for a journal alone."""
@@ -70,6 +76,19 @@ class Subject:
         """Id and epoch."""
         raw = self.logged.raw if self.logged else {}
         return f"{raw.get('id')}/{raw.get('epoch')}" if raw else ""
+
+
+def _body(event: Event) -> Payload | ValueError:
+    try:
+        return event.body
+    except ValueError as e:
+        return e
+
+
+class _ParsedEvent(Event):
+    """An event out of a JSON parser: that its payload holds JSON values need not be looked at again."""
+
+    payload: dict[str, Any]
 
 
 def subject_of(header: EvalLog, logged: LoggedSample) -> Subject:
@@ -86,7 +105,7 @@ def _events(raw: Iterable[Any]) -> tuple[list[Event], list[Finding]]:
     unreadable: list[Finding] = []
     for position, item in enumerate(raw, start=1):
         try:
-            events.append(Event.model_validate(item))
+            events.append(Event.model_construct(**dict(_ParsedEvent.model_validate(item))))
         except ValidationError as e:
             first = e.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "event"

@@ -23,7 +23,6 @@ from hepbench.reports.audit.pairing import (
     key_of_call,
     may_be_missing,
     operations_of,
-    said_in,
 )
 from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject
 from hepbench.reports.audit.world import task_of
@@ -125,7 +124,7 @@ def _uncalled(operation: Operation) -> Finding:
 
 def _disagreements(operation: Operation, call: ToolCall) -> Iterator[Finding]:
     event = operation.event
-    said = said_in(call)
+    said = call.said
     told, asked = _told(operation), _asked(event)
     for name, value in told.items():
         if name in said and differ(said[name], value):

@@ -166,6 +166,25 @@ def heldout_measured(sample: Sample) -> int:
     return int(event["seq"])
 
 
+def simulation_for_the_price_of_a_relaxation(sample: Sample) -> int:
+    """Measurements said to be molecular dynamics, ten structures each: the budget cannot have sufficed."""
+    measured = [e for e in events(sample) if e["payload"].get("tool") == "compare_structures"]
+    for event in measured:
+        event["payload"]["tool"] = "run_md"
+    rehash(sample)
+    budget = sample["metadata"]["about"]["lab_budget"]
+    return int(next(e for e in measured if _spent(events(sample), e) > budget)["seq"])
+
+
+def _spent(record: list[dict[str, Any]], last: dict[str, Any]) -> int:
+    """Structures that the record up to an event must have cost."""
+    cost: dict[str, int] = {}
+    for event in record[: record.index(last) + 1]:
+        for pair in event["payload"].get("measured", []):
+            cost[json.dumps(pair)] = 10 if event["payload"]["tool"] == "run_md" else 1
+    return sum(cost.values())
+
+
 def unknown_kind(sample: Sample) -> int:
     event = events(sample)[5]
     event["type"] = "HypothesisProved"
@@ -194,6 +213,7 @@ FORGERIES: dict[str, tuple[Edit, set[str]]] = {
     "the potential's weights renamed": (potential_renamed, {"provenance"}),
     "a prediction changed": (prediction_changed, {"transcript"}),
     "a held-out measured": (heldout_measured, {"held-outs"}),
+    "simulations for less than they cost": (simulation_for_the_price_of_a_relaxation, {"laboratory"}),
     "an unknown event": (unknown_kind, {"gates"}),
     "no event at all": (no_event, {"record"}),
 }
@@ -327,6 +347,19 @@ def test_the_journal_knows_better(honest: Path, tmp_path: Path) -> None:
         (tmp_path / journal.name / path.name).write_bytes(path.read_bytes())
     report, seq = found(honest, tmp_path, rationale_rewritten)
     assert {"journal", "transcript"} <= checks(report, seq)
+
+
+def test_another_tool_named(honest: Path, tmp_path: Path) -> None:
+    def edit(sample: Sample) -> int:
+        event = first(sample, "LabResultRecorded", tool="element_properties")
+        event["payload"]["tool"] = "query_database"
+        rehash(sample)
+        return int(event["seq"])
+
+    report, seq = found(honest, tmp_path, edit)
+    assert any(
+        "the call is of 'element_properties'" in f.text for f in report.of("transcript") if f.event == seq
+    )
 
 
 def test_the_conversation_alone_changed(honest: Path, tmp_path: Path) -> None:
