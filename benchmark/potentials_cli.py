@@ -19,13 +19,15 @@ def potentials(
             chosen = potential(one)
             reason = chosen.why_not()
             hashed = "" if reason else chosen.weights_sha256()[:12]
+            called = "" if reason or chosen.id == chosen.name else f", in records {chosen.id}"
         except PotentialError as e:
             typer.echo(f"hepbench potentials: {e}", err=True)
             wrong = True
             continue
         wrong = wrong or (bool(reason) and bool(name))
-        typer.echo(f"{'✗' if reason else '✓'} {chosen.id:24} {chosen.description}")
-        typer.echo(f"    {reason or f'runs here; {chosen.dtype} on {chosen.device()}, weights {hashed}'}")
+        typer.echo(f"{'✗' if reason else '✓'} {chosen.name:24} {chosen.description}")
+        runs = f"runs here; {chosen.dtype} on {chosen.device()}, weights {hashed}{called}"
+        typer.echo(f"    {reason or runs}")
     if not name:
         typer.echo(f"Also by name: {'; '.join(forms())}")
     raise typer.Exit(2 if wrong else 0)

@@ -1,20 +1,30 @@
 """The compound families that ship with hepbench, and where their data lie; anybody's family is a folder.
 
 A family's folder holds `family.toml` and, for each potential, a reference set under `reference/`. Wherever a
-family is asked for, the path of such a folder does as well as one of the ids below.
+family is asked for, the path of such a folder does as well as one of the ids below. Sets that users build for
+the shipped families stand outside the package, which may not be writable: under `$HEPBENCH_REFERENCES`, or
+else in the user's data folder.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from functools import lru_cache
 from pathlib import Path
+
+from platformdirs import user_data_path
 
 from hepbench.harness.laboratory.family import Family, FamilyError, load_family
 from hepbench.harness.laboratory.known import Database, LocalDatabase
 from hepbench.harness.laboratory.optimade import OptimadeDatabase
+from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, potential
+from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004
 
 DATA = Path(__file__).parent / "data"
 FAMILY_IDS = ("ao2", "a2bbo6", "mx")
+REFERENCES = "HEPBENCH_REFERENCES"
+"""Environment variable: the folder of the sets that were built for the shipped families."""
 
 
 def folder(family: str) -> Path:
@@ -47,11 +57,71 @@ def load(family: str) -> Family:
 def reference_path(family: str, potential_id: str) -> Path:
     """The folder of a family's reference set for one potential; it need not exist.
 
+    Args:
+        family: Its id or folder.
+        potential_id: The potential's id, which for a file of weights is made of their hash.
+
     Raises:
         FamilyError: there is no such family.
     """
-    safe = potential_id.replace(":", "_").replace("/", "_")
-    return folder(family) / "reference" / safe
+    safe = re.sub(r"[^\w.+-]", "-", potential_id)
+    with_family = folder(family) / "reference" / safe
+    if family not in FAMILY_IDS or potential_id == DEFAULT_POTENTIAL or with_family.is_dir():
+        return with_family
+    named = os.environ.get(REFERENCES)
+    own = Path(named) if named else user_data_path("hepbench", appauthor=False) / "reference"
+    return own / family / safe
+
+
+def reference_set(family: str, name: str) -> ReferenceSet:
+    """A family's reference set for the potential of that name.
+
+    Raises:
+        FamilyError: there is no such family.
+        PotentialError: there is no such potential, or the file that it names is not here.
+        ReferenceError: there is no set for it, and the line says which command makes one; or it is damaged.
+    """
+    identity = potential(name).id
+    path = reference_path(family, identity)
+    if not (path / "provenance.json").is_file():
+        remedy = f"`hepbench reference build {family} --potential {name}`"
+        if family in FAMILY_IDS and identity == DEFAULT_POTENTIAL:
+            remedy = "installing hepbench again, which comes with it"
+        raise ReferenceError(f"no reference set of {family} for {identity} in {path}: made by {remedy}")
+    found = ReferenceSet.load(path)
+    if found.provenance.potential != identity:
+        raise ReferenceError(f"{path} is the set of {found.provenance.potential}, not of {identity}")
+    return found
+
+
+def within(family: Family, reference: ReferenceSet) -> Family:
+    """The family as far as a reference set can ask it.
+
+    Compounds that a partial set does not hold are gone. Held-out compounds whose truth is in doubt with this
+    potential are explored: they can be measured, and nobody is asked about them.
+
+    Raises:
+        ReferenceError: the set is of another version of the family, or leaves nothing to explore or predict.
+    """
+    compounds = []
+    for compound in family.compounds:
+        try:
+            left_out = reference.truth(compound.formula).left_out
+        except KeyError:
+            raise ReferenceError(
+                f"{reference.path} is of another version of the family: it has no {compound.formula}"
+            ) from None
+        if compound.formula not in reference.not_held:
+            part = "exploration" if left_out else compound.part
+            compounds.append(compound.model_copy(update={"part": part}))
+    kept = family.model_copy(update={"compounds": tuple(compounds)})
+    asked = {c.part for c in kept.compounds if c.formula not in reference.left_out}
+    if "exploration" not in asked or len(asked) == 1:
+        lacking = "held-out" if "exploration" in asked else "exploration"
+        raise ReferenceError(
+            f"{reference.path} has no {lacking} compound that can be asked: build more of it"
+        )
+    return kept
 
 
 def known_database(family: Family, asked: str = "local") -> Database | None:

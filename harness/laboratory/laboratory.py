@@ -75,6 +75,7 @@ class Laboratory:
         settings: Budget and limits.
         run_job: Does live relaxations and simulations; by default in the worker processes of this process.
         database: Known structures; None where the run has none.
+        potential: What the reference's potential is called here, where that is not its id.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Laboratory:
         settings: LabSettings | None = None,
         run_job: RunJob | None = None,
         database: Database | None = None,
+        potential: str | None = None,
     ) -> None:
         self.family = family
         self.settings = settings or LabSettings()
@@ -92,7 +94,7 @@ class Laboratory:
         self.closed = False
         self._reference = reference
         self._live = LiveRelaxations(
-            family, self.provenance, run_job or shared_runner(self.settings.time_limit)
+            family, self.provenance, run_job or shared_runner(self.settings.time_limit), potential
         )
         self._spent = 0
         self._seen: set[_Structure] = set()

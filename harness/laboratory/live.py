@@ -55,9 +55,13 @@ class LiveRelaxations:
         family: Whose phases are told apart.
         provenance: Potential and recipe; live relaxations are to compare with those of the reference set.
         run: Does a job.
+        potential: What the set's potential is called here, where that is not its id: a file of weights.
     """
 
-    def __init__(self, family: Family, provenance: Provenance, run: RunJob) -> None:
+    def __init__(
+        self, family: Family, provenance: Provenance, run: RunJob, potential: str | None = None
+    ) -> None:
+        self._potential = potential or provenance.potential
         self._family = family
         self._provenance = provenance
         self._run = run
@@ -71,10 +75,10 @@ class LiveRelaxations:
                 others than those of the reference set.
             RelaxationError: the recipe is that of another version.
         """
-        chosen = potential(self._provenance.potential)
+        chosen = potential(self._potential)
         chosen.check()
         if chosen.weights_sha256() != self._provenance.weights_sha256:
-            raise PotentialError(f"the weights of {chosen.id} here are not those of the reference set")
+            raise PotentialError(f"the weights of {chosen.name} here are not those of the reference set")
         return RelaxationMaker.from_settings(self._provenance.settings)
 
     async def relax(
@@ -99,7 +103,7 @@ class LiveRelaxations:
         page = self._notebook.setdefault((compound.formula, pressure), _Page())
         wanted = [p for p in prototypes if p.name not in page.records]
         maker = self.recipe()
-        jobs = [Job(self._provenance.potential, maker, compound, p, pressure) for p in wanted]
+        jobs = [Job(self._potential, maker, compound, p, pressure) for p in wanted]
         lost = await self._run_all(jobs, page)
         await page.identify(self._family, compound)
         return {p.name: page.records[p.name] for p in prototypes if p.name not in lost}, lost
@@ -113,7 +117,7 @@ class LiveRelaxations:
         """
         start = self._notebook[compound.formula, 0.0].structure(prototype)
         of = f"{compound.formula} as {prototype.name}"
-        outcome = await self._run(DynamicsJob(self._provenance.potential, maker, start, of))
+        outcome = await self._run(DynamicsJob(self._potential, maker, start, of))
         record = await anyio.to_thread.run_sync(identified, self._family, compound, prototype, start, outcome)
         return Simulated(compound, prototype, maker, record)
 

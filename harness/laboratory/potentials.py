@@ -7,6 +7,9 @@ Exception tree:
 
 A potential is *identified* (id, SHA-256 of its weights, package versions) without importing torch, so that
 the reference set and the cache can be checked cheaply, and *loaded* as an ASE calculator only in a worker.
+
+Its *name* is how it is asked for here; its *id* is what stands in records. They differ for a file of weights,
+whose id is made of its hash: two people who keep one model at two places have one potential.
 """
 
 from __future__ import annotations
@@ -16,20 +19,26 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import pickle
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
 
+MODELS = "HEPBENCH_MODELS"
+"""Environment variable: a folder of model files, in which the weights behind an id are looked for."""
+
 _ALWAYS = ("ase", "numpy", "spglib")
+_HASH_SHOWN = 12
 
 
 class PotentialError(ValueError):
@@ -49,7 +58,7 @@ class Potential:
     """A potential, ready to be identified or loaded.
 
     Attributes:
-        id: Its name in records and file paths, for example "chgnet-0.3.0".
+        name: What it is asked for by: "chgnet-0.3.0", "mace:/path/to/file.model".
         description: What it was trained on, with its source.
         packages: Packages whose versions its energies depend on.
         weights: Finds the file of the weights; None when the potential has none (an analytic form).
@@ -58,25 +67,38 @@ class Potential:
         device: Says what it runs on here: "cuda" where torch has one, else "cpu".
         fetch: Brings the weights that `weights` does not find, over the network; None when they come with
             the package.
+        kind: For a file of weights, what stands before the hash in its id: "mace". Empty for all others.
+        knows: Atomic numbers that the calculator covers; None when it does not say.
     """
 
-    id: str
+    name: str
     description: str
     packages: tuple[str, ...]
     weights: Callable[[], Path | None]
     load: Callable[[], Calculator]
     dtype: str = "float32"
-    device: Callable[[], str] = lambda: _device()
+    device: Callable[[], str] = lambda: _device()  # noqa: PLW0108 - it stands further down
     fetch: Callable[[], None] | None = None
+    kind: str = ""
+    knows: Callable[[Any], Iterable[int] | None] = lambda _: None
+
+    @property
+    def id(self) -> str:
+        """What it is called in records: its name, or "mace:" and the first digits of its weights' SHA-256.
+
+        Raises:
+            PotentialUnavailable: the file of its weights is not here.
+        """
+        return f"{self.kind}:{self.weights_sha256()[:_HASH_SHOWN]}" if self.kind else self.name
 
     def weights_sha256(self) -> str:
-        """SHA-256 of the weights' file, or of the id when the potential is a formula.
+        """SHA-256 of the weights' file, or of the name when the potential is a formula.
 
         Raises:
             PotentialUnavailable: the weights are not here.
         """
         path = self._fetched()
-        return _sha256(path) if path else hashlib.sha256(self.id.encode()).hexdigest()
+        return _sha256(path) if path else hashlib.sha256(self.name.encode()).hexdigest()
 
     def versions(self) -> dict[str, str]:
         """Versions of the packages that the energies depend on, sorted by name."""
@@ -104,7 +126,7 @@ class Potential:
             if importlib.util.find_spec(_MODULES.get(package, package)) is None:
                 extra = _EXTRAS.get(package) or _EXTRAS.get(self.packages[0], "")
                 how = f"pip install 'hepbench[{extra}]'" if extra else f"pip install {package}"
-                raise PotentialUnavailable(f"potential {self.id} needs {package}: {how}")
+                raise PotentialUnavailable(f"potential {self.name} needs {package}: {how}")
 
     def _fetched(self) -> Path | None:
         try:
@@ -158,6 +180,33 @@ def load_calculator(name: str) -> Calculator:
     return chosen.load()
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """Work for a worker: which elements a potential knows.
+
+    Attributes:
+        potential: Its name.
+    """
+
+    potential: str
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"the elements of {self.potential}"
+
+    def do(self) -> frozenset[str] | None:
+        """The symbols; None where the potential does not say.
+
+        Raises:
+            PotentialError: it is unknown, not available here, or its file is damaged.
+        """
+        from ase.data import chemical_symbols
+
+        numbers = potential(self.potential).knows(load_calculator(self.potential))
+        return None if numbers is None else frozenset(chemical_symbols[int(n)] for n in numbers)
+
+
 def _chgnet(name: str, file: str, description: str) -> Potential:
     def weights() -> Path:
         spec = importlib.util.find_spec("chgnet")
@@ -178,24 +227,53 @@ def _chgnet(name: str, file: str, description: str) -> Potential:
     return Potential(name, description, ("chgnet", "torch", "pymatgen"), weights, load)
 
 
-def _mace(path: Path) -> Calculator:
+def _mace(name: str, path: Path) -> Calculator:
     from mace.calculators import MACECalculator
 
-    # float64: in float32 MACE's forces are too noisy for a relaxation to converge.
-    return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
+    try:
+        # float64: in float32 MACE's forces are too noisy for a relaxation to converge.
+        return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
+    except _UNREADABLE as e:
+        why = str(e).strip().splitlines()[0][:120] if str(e).strip() else type(e).__name__
+        raise PotentialError(f"potential {name}: {path} is no MACE model that loads here ({why})") from e
 
 
 def _mace_file(name: str) -> Potential:
-    path = Path(name.removeprefix("mace:"))
+    path = Path(name.removeprefix("mace:")).expanduser()
+    by_hash = re.fullmatch(f"mace:[0-9a-f]{{{_HASH_SHOWN}}}", name) and not path.is_file()
 
     def weights() -> Path:
+        if by_hash:
+            return _model_of_hash(name)
         if not path.is_file():
             raise PotentialUnavailable(f"potential {name}: there is no file {path}")
         return path
 
     return Potential(
-        name, "a MACE model from a file", _MACE_PACKAGES, weights, lambda: _mace(path), "float64"
+        name,
+        "a MACE model from a file",
+        _MACE_PACKAGES,
+        weights,
+        lambda: _mace(name, weights()),
+        "float64",
+        kind="" if by_hash else "mace",
+        knows=_mace_elements,
     )
+
+
+def _model_of_hash(name: str) -> Path:
+    folder = os.environ.get(MODELS)
+    for file in sorted(Path(folder).glob("*.model")) if folder else ():
+        if _sha256(file).startswith(name.removeprefix("mace:")):
+            return file
+    raise PotentialUnavailable(
+        f"potential {name} is named by its weights' hash: give the file, mace:/path/to/file.model, or in "
+        f"{MODELS} the folder that it is in"
+    )
+
+
+def _mace_elements(calculator: Any) -> Iterable[int]:
+    return tuple(calculator.z_table.zs)
 
 
 def _mace_named(name: str, key: str, description: str) -> Potential:
@@ -223,7 +301,14 @@ def _mace_named(name: str, key: str, description: str) -> Potential:
             ) from e
 
     return Potential(
-        name, description, _MACE_PACKAGES, weights, lambda: _mace(weights()), "float64", fetch=fetch
+        name,
+        description,
+        _MACE_PACKAGES,
+        weights,
+        lambda: _mace(name, weights()),
+        "float64",
+        fetch=fetch,
+        knows=_mace_elements,
     )
 
 
@@ -295,6 +380,11 @@ def _ase_factory(name: str) -> Potential:
 
 _GPU_NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
 """What the drivers of NVIDIA, of WSL and of AMD show."""
+_UNREADABLE = (
+    OSError, RuntimeError, EOFError, ImportError, AttributeError, KeyError, IndexError, TypeError, ValueError,
+    pickle.UnpicklingError,
+)  # fmt: skip
+"""What unpickling a file that is no model, or one of another version, ends in."""
 _MACE_PACKAGES = ("mace-torch", "torch")
 _MACE_MODELS = (
     ("mace-mpa-0-medium", "medium-mpa-0", "MACE-MPA-0, MPtrj and sAlex, PBE(+U)"),
@@ -313,7 +403,7 @@ _MACE_MODELS = (
     ("mace-matpes-r2scan-0", "mace-matpes-r2scan-0", "MACE-MATPES, r2SCAN; Academic Software License"),
 )
 _NAMED = {
-    p.id: p
+    p.name: p
     for p in (
         _chgnet(
             "chgnet-0.3.0",

@@ -2,7 +2,8 @@
 
     energies.csv        one row a candidate: energy, volume, space group, phase, checks
     structures.extxyz   the relaxed structures, in the table's order, named in `compound` and `prototype`
-    provenance.json     potential, weights, settings, versions, and the SHA-256 of the two files above
+    provenance.json     potential, weights, settings, versions, the SHA-256 of the two files above, and, for a
+                        partial set, which compounds it does not hold and why
     timings.csv         wall times; not part of the set's identity, so that two builds give the same bytes
 
 Reading needs neither pymatgen nor torch, and structures are parsed only when one is asked for.
@@ -16,13 +17,14 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from hepbench.harness.laboratory.extxyz import read_extxyz
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 
 if TYPE_CHECKING:
@@ -114,12 +116,15 @@ class ReferenceSet:
         sha256: Identity of its content: energies, structures and provenance.
         provenance: What the energies depend on.
         relaxations: (formula, prototype name) → record.
+        not_held: Formula → why a partial set has nothing of it: its potential does not know an element, or
+            nobody asked for it.
     """
 
     path: Path
     sha256: str
     provenance: Provenance
     relaxations: Mapping[tuple[str, str], Relaxation]
+    not_held: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> ReferenceSet:
@@ -129,14 +134,14 @@ class ReferenceSet:
             ReferenceError: a file is missing, damaged, or not the one that the provenance names.
         """
         texts = {name: _read(path / name) for name in (_ENERGIES, _STRUCTURES, _PROVENANCE)}
-        provenance, hashes = _parse_provenance(path / _PROVENANCE, texts[_PROVENANCE])
+        provenance, hashes, not_held = _parse_provenance(path / _PROVENANCE, texts[_PROVENANCE])
         for name, wanted in hashes.items():
             if _sha256(texts[name]) != wanted:
                 raise ReferenceError(
                     f"{path / name} was changed: its SHA-256 is not the one in {_PROVENANCE}"
                 )
         records = _parse_energies(path / _ENERGIES, texts[_ENERGIES])
-        return cls(path, _sha256(texts[_PROVENANCE]), provenance, records)
+        return cls(path, _sha256(texts[_PROVENANCE]), provenance, records, not_held)
 
     def relaxation(self, compound: str, prototype: str) -> Relaxation | None:
         """The record of a candidate, or None when the set does not hold it."""
@@ -147,17 +152,21 @@ class ReferenceSet:
         return tuple(record for (name, _), record in self.relaxations.items() if name == formula)
 
     def truth(self, formula: str) -> Truth:
-        """The lowest phases of a compound.
+        """The lowest phases of a compound; none, and the reason, for one that a partial set does not hold.
 
         Raises:
-            KeyError: the set does not hold the compound.
+            KeyError: the set does not know the compound.
         """
+        if formula in self.not_held:
+            return Truth(formula, (), {}, self.not_held[formula])
         return self._truths[formula]
 
     @property
     def left_out(self) -> dict[str, str]:
         """Formula → why the compound is not asked."""
-        return {formula: truth.left_out for formula, truth in self._truths.items() if truth.left_out}
+        return dict(self.not_held) | {
+            formula: truth.left_out for formula, truth in self._truths.items() if truth.left_out
+        }
 
     def structure(self, compound: str, prototype: str) -> Atoms:
         """The relaxed structure of a candidate.
@@ -174,10 +183,8 @@ class ReferenceSet:
 
     @cached_property
     def _structures(self) -> dict[tuple[str, str], Atoms]:
-        from ase.io import read
-
-        images = read(self.path / _STRUCTURES, index=":", format="extxyz")
-        return {(str(a.info["compound"]), str(a.info["prototype"])): _bare(a) for a in images}
+        text = (self.path / _STRUCTURES).read_text(encoding="utf-8")
+        return {(named["compound"], named["prototype"]): atoms for named, atoms in read_extxyz(text)}
 
 
 def write_reference(
@@ -186,6 +193,7 @@ def write_reference(
     records: Sequence[Relaxation],
     structures: Sequence[Atoms],
     seconds: Mapping[tuple[str, str], float],
+    not_held: Mapping[str, str] | None = None,
 ) -> None:
     """Write a reference set.
 
@@ -195,9 +203,12 @@ def write_reference(
         records: In the order of the table.
         structures: Relaxed atoms with `compound` and `prototype` in their `info`, in the table's order.
         seconds: (formula, prototype name) → wall time of the job.
+        not_held: Formula → why the set has nothing of it.
     """
     texts = {_ENERGIES: _energies_csv(records).encode(), _STRUCTURES: _extxyz(structures)}
     stated = provenance.model_dump() | {"sha256": {name: _sha256(text) for name, text in texts.items()}}
+    if not_held:
+        stated[_NOT_HELD] = dict(not_held)
     texts[_PROVENANCE] = (json.dumps(stated, indent=2, sort_keys=True) + "\n").encode()
     rows = "".join(f"{compound},{prototype},{time:.2f}\n" for (compound, prototype), time in seconds.items())
     texts[_TIMINGS] = ("compound,prototype,seconds\n" + rows).encode()
@@ -208,6 +219,7 @@ def write_reference(
 
 _ENERGIES, _STRUCTURES = "energies.csv", "structures.extxyz"
 _PROVENANCE, _TIMINGS = "provenance.json", "timings.csv"
+_NOT_HELD = "not_held"
 
 
 def _energies_csv(records: Sequence[Relaxation]) -> str:
@@ -236,12 +248,13 @@ def _extxyz(structures: Sequence[Atoms]) -> bytes:
     return out.getvalue().encode()
 
 
-def _parse_provenance(path: Path, text: bytes) -> tuple[Provenance, dict[str, str]]:
+def _parse_provenance(path: Path, text: bytes) -> tuple[Provenance, dict[str, str], dict[str, str]]:
     try:
         stated = json.loads(text)
-        hashes = stated.pop("sha256")
+        hashes, lacking = stated.pop("sha256"), stated.pop(_NOT_HELD, {})
         provenance = Provenance.model_validate(stated)
-        return provenance, {name: str(hashes[name]) for name in (_ENERGIES, _STRUCTURES)}
+        not_held = {str(formula): str(reason) for formula, reason in lacking.items()}
+        return provenance, {name: str(hashes[name]) for name in (_ENERGIES, _STRUCTURES)}, not_held
     except (json.JSONDecodeError, UnicodeDecodeError, ValidationError, KeyError, TypeError, AttributeError):
         raise ReferenceError(f"{path} is damaged: not a provenance with the SHA-256 of its files") from None
 
@@ -282,10 +295,3 @@ def _read(path: Path) -> bytes:
 
 def _sha256(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
-
-
-def _bare(atoms: Atoms) -> Atoms:
-    """Without the `info` that named it in the file."""
-    copy = atoms.copy()
-    copy.info = {}
-    return copy

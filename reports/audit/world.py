@@ -58,7 +58,7 @@ def world_of(subject: Subject) -> World | None:
 def _world(task: str, potential: str) -> World | None:
     try:
         reference = ReferenceSet.load(families.reference_path(task, potential))
-        return World(families.load(task), reference)
+        return World(families.within(families.load(task), reference), reference)
     except (FamilyError, ReferenceError):
         return None
 

@@ -93,5 +93,8 @@ def test_shipped_families(family: str, compounds: int, prototypes: int) -> None:
             assert 2 * charges["A"] + charges["B"] + charges["B'"] + 6 * charges["O"] == 0
 
 
-def test_reference_path_is_one_folder() -> None:
-    assert families.reference_path("ao2", "mace:/a/b.model").parent.name == "reference"
+def test_reference_path_is_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert families.reference_path("ao2", "chgnet-0.3.0").parents[1] == families.DATA / "ao2"
+    monkeypatch.setenv(families.REFERENCES, str(tmp_path))
+    for name in ("mace:/a/b.model", "ase:../..:x", "a\0b"):
+        assert families.reference_path("ao2", name).parent == tmp_path / "ao2"
