@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Family
 from hepbench.harness.laboratory.phases import Candidate, identify
-from hepbench.harness.laboratory.potentials import PotentialError, potential
+from hepbench.harness.laboratory.potentials import Coverage, PotentialError, potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
-from hepbench.harness.laboratory.reference import write_reference
+from hepbench.harness.laboratory.reference import (
+    ReferenceError,  # noqa: A004 - the field's word
+    ReferenceSet,
+    write_reference,
+)
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
-from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome, WorkerPool
+from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome, Pool
 
 if TYPE_CHECKING:
     from ase import Atoms
 
 TRIES = 3
+GLANCE = 5.0
+"""Seconds after which a pool is asked again how many jobs it takes: a cluster's workers come and go."""
 
 
 @dataclass
@@ -35,10 +43,11 @@ class Build:
 
     Attributes:
         family: What is relaxed.
-        potential_id: With what.
+        potential_id: With what; its name here, which for a file is a path.
         output: The folder to write.
         maker: The recipe.
         done: Called with each finished job's record, for progress.
+        not_held: Formula → why it is not built: the set is a partial one, and says so.
     """
 
     family: Family
@@ -46,6 +55,7 @@ class Build:
     output: Path
     maker: RelaxationMaker = field(default_factory=RelaxationMaker)
     done: Callable[[Relaxation], None] = lambda _: None
+    not_held: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def provenance(self) -> Provenance:
@@ -58,14 +68,15 @@ class Build:
         return self.output / f"journal-{_digest(self.provenance)[:12]}.jsonl"
 
     def jobs(self) -> list[Job]:
-        """Every candidate, in the family's order."""
+        """Every candidate that is built, in the family's order."""
         return [
             Job(self.potential_id, self.maker, compound, prototype)
             for compound in self.family.compounds
+            if compound.formula not in self.not_held
             for prototype in self.family.prototypes
         ]
 
-    def run(self, pool: WorkerPool) -> Path:
+    def run(self, pool: Pool) -> Path:
         """Relax what the journal does not have yet, identify the phases and write the set.
 
         Returns:
@@ -73,6 +84,7 @@ class Build:
 
         Raises:
             PotentialError: the potential is unknown, or its weights are not here.
+            ClusterError: the cluster cannot be reached, or a worker of it is not as this machine.
         """
         self.output.mkdir(parents=True, exist_ok=True)
         jobs = self.jobs()
@@ -94,9 +106,9 @@ class Build:
             records += [named.get(job.prototype.name, outcome.record) for job, outcome in mine]
             structures += [_labelled(c.atoms, compound.formula, c.prototype.name) for c in found]
         seconds = {(o.record.compound, o.record.prototype): o.seconds for _, o in results}
-        write_reference(self.output, self.provenance, records, structures, seconds)
+        write_reference(self.output, self.provenance, records, structures, seconds, self.not_held)
 
-    def _relax(self, jobs: list[Job], pool: WorkerPool, outcomes: dict[str, Outcome]) -> None:
+    def _relax(self, jobs: list[Job], pool: Pool, outcomes: dict[str, Outcome]) -> None:
         with self.journal.open("a", encoding="utf-8") as journal:
             _mend(self.journal, journal)
             for job, outcome in finished(jobs, pool):
@@ -105,11 +117,68 @@ class Build:
                 self.done(outcome.record)
 
 
+def not_built(family: Family, potential_id: str, wanted: Sequence[str] | None, pool: Pool) -> dict[str, str]:
+    """Formula → why it cannot be built, or is not asked for, in the family's order.
+
+    Args:
+        family: Whose compounds.
+        potential_id: With what; a worker loads it, to ask which elements it knows.
+        wanted: Formulas; None for all.
+        pool: Where it is loaded.
+
+    Raises:
+        PotentialError: a worker cannot load the potential.
+        ReferenceError: the family has no such compound, or nothing is left to build.
+        ClusterError: the cluster cannot be reached, or a worker of it is not as this machine.
+    """
+    for formula in wanted or ():
+        if family.compound(formula) is None:
+            there = ", ".join(c.formula for c in family.compounds)
+            raise ReferenceError(f"{family.id} has no compound {formula!r}; it has {there}")
+    known = _known_elements(potential_id, pool)
+    reasons: dict[str, str] = {}
+    for compound in family.compounds:
+        lacking = [e for e in compound.elements.values() if known is not None and e not in known]
+        if lacking:
+            reasons[compound.formula] = f"no {', '.join(lacking)} in this potential"
+        elif wanted is not None and compound.formula not in wanted:
+            reasons[compound.formula] = "not built"
+    if len(reasons) == len(family.compounds):
+        raise ReferenceError(f"nothing to build: {next(iter(reasons.values()))}")
+    return reasons
+
+
+def _known_elements(potential_id: str, pool: Pool) -> frozenset[str] | None:
+    question = Coverage(potential_id)
+    try:
+        return pool.outcome(question, pool.submit(question))
+    except LiveRelaxationError as e:
+        if isinstance(e.__cause__, PotentialError | ClusterError):
+            raise e.__cause__ from e
+        return None  # a worker that dies shows in the candidates' own records
+
+
+def require_no_loss(folder: Path, not_held: Mapping[str, str]) -> None:
+    """Refuse to put a set in the place of one that holds more.
+
+    Raises:
+        ReferenceError: the folder has a set with compounds that the new one would not hold.
+    """
+    if not not_held or not (folder / "provenance.json").is_file():
+        return
+    lost = {formula for formula, _ in ReferenceSet.load(folder).relaxations} & not_held.keys()
+    if lost:
+        raise ReferenceError(
+            f"{folder} has a set with {', '.join(sorted(lost))}, which this one would not hold: "
+            "name another folder, --output"
+        )
+
+
 def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
     """What the energies of a potential and a recipe depend on, here."""
     chosen = potential(potential_id)
     return Provenance(
-        potential=potential_id,
+        potential=chosen.id,
         weights_sha256=chosen.weights_sha256(),
         settings=maker.settings(),
         versions=chosen.versions(),
@@ -118,23 +187,28 @@ def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
     )
 
 
-def finished(jobs: list[Job], pool: WorkerPool) -> Iterator[tuple[Job, Outcome]]:
+def finished(jobs: list[Job], pool: Pool) -> Iterator[tuple[Job, Outcome]]:
     """Jobs with their outcomes, as they finish; a job is tried three times before it counts as failed.
 
     Raises:
         PotentialError: a worker cannot load the potential.
+        ClusterError: the cluster cannot be reached, or a worker of it is not as this machine.
     """
-    running: dict[Future[Outcome], tuple[Job, int]] = {pool.submit(job): (job, 1) for job in jobs}
-    while running:
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
+    waiting = deque((job, 1) for job in jobs)
+    running: dict[Future[Outcome], tuple[Job, int]] = {}
+    while waiting or running:
+        for _ in range(min(len(waiting), pool.room() - len(running))):
+            job, tries = waiting.popleft()
+            running[pool.submit(job)] = (job, tries)
+        for future in wait(running, timeout=GLANCE, return_when=FIRST_COMPLETED).done:
             job, tries = running.pop(future)
             try:
                 yield job, pool.outcome(job, future)
             except LiveRelaxationError as e:
-                if isinstance(e.__cause__, PotentialError):  # it would fail every job alike
+                if isinstance(e.__cause__, PotentialError | ClusterError):  # it would fail every job alike
                     raise e.__cause__ from e
                 if tries < TRIES:
-                    running[pool.submit(job)] = (job, tries + 1)
+                    waiting.appendleft((job, tries + 1))
                 else:
                     yield job, _failed(job, f"{e}, {tries} times")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hepbench.benchmark.splits import SplitError, majority_scores, rewritten, split
+from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Family, FamilyError
 from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, PotentialError
 from hepbench.harness.laboratory.potentials import potential as named_potential
@@ -26,9 +27,16 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Build, verify and show the reference sets.")
 
 FamilyId = Annotated[str, typer.Argument(help="ao2, a2bbo6 or mx", metavar="FAMILY")]
-PotentialId = Annotated[str, typer.Option("--potential", help="Potential id.")]
-Folder = Annotated[Path | None, typer.Option("--output", help="Folder of the set; default: in the package.")]
+PotentialId = Annotated[str, typer.Option("--potential", help="Its name, as `hepbench potentials` shows it.")]
+Folder = Annotated[
+    Path | None, typer.Option("--output", help="Folder of the set; default: where an eval looks for it.")
+]
+COMPOUNDS = "Only these, such as TiO2,SiO2; the set says that the others were not built."
 Workers = Annotated[int, typer.Option(min=1, max=256, help="Worker processes, one thread each.")]
+Scheduler = Annotated[
+    str,
+    typer.Option(help="Address of a Dask scheduler, tcp://host:8786, whose workers do the work instead."),
+]
 
 
 @app.command()
@@ -36,19 +44,29 @@ def build(
     family: FamilyId,
     potential: PotentialId = DEFAULT_POTENTIAL,
     workers: Workers = 2,
+    scheduler: Scheduler = "",
     output: Folder = None,
+    compounds: Annotated[str | None, typer.Option(help=COMPOUNDS)] = None,
 ) -> None:
-    """Relax every candidate of a family and write its reference set. A killed build resumes."""
-    with _one_line_errors():
-        from hepbench.benchmark.reference import Build
-        from hepbench.harness.laboratory.workers import WorkerPool
+    """Relax every candidate of a family and write its reference set. A killed build resumes.
 
-        chosen = families.load(family)
-        named_potential(potential).check()
-        folder = output or families.reference_path(family, potential)
-        building = Build(chosen, potential, folder)
-        with WorkerPool(workers) as pool, _progress(building):
-            building.run(pool)
+    Compounds with an element that the potential does not know are left out, and the set says so.
+    """
+    with _one_line_errors():
+        from hepbench.benchmark.reference import Build, not_built, require_no_loss
+        from hepbench.harness.laboratory.cluster import open_pool
+
+        chosen, named = families.load(family), named_potential(potential)
+        named.check()
+        folder = output or families.reference_path(family, named.id)
+        with open_pool(scheduler, workers) as pool:
+            not_held = not_built(chosen, potential, compounds.split(",") if compounds else None, pool)
+            require_no_loss(folder, not_held)
+            building = Build(chosen, potential, folder, not_held=not_held)
+            with _progress(building):
+                building.run(pool)
+    for formula, reason in not_held.items():
+        typer.echo(f"{formula} is left out: {reason}")
     typer.echo(f"wrote {folder}")
 
 
@@ -59,20 +77,22 @@ def verify(
     sample: Annotated[int, typer.Option(min=1, help="How many candidates to recompute.")] = 5,
     seed: Annotated[int, typer.Option(help="Which ones.")] = 0,
     workers: Workers = 2,
+    scheduler: Scheduler = "",
     output: Folder = None,
 ) -> None:
     """Recompute a random sample from scratch; exit code 1 when an energy, volume or phase differs."""
     with _one_line_errors():
         from hepbench.benchmark.verification import TOLERANCE, verify_sample
-        from hepbench.harness.laboratory.workers import WorkerPool
+        from hepbench.harness.laboratory.cluster import open_pool
 
         chosen = families.load(family)
-        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        reference = _set(family, potential, output)
+        same = output is None or named_potential(potential).id == reference.provenance.potential
         picked = random.Random(seed).sample(  # noqa: S311 - a sample, not a secret
             sorted(reference.relaxations), min(sample, len(reference.relaxations))
         )
-        with WorkerPool(workers) as pool:
-            findings = list(verify_sample(chosen, reference, picked, pool))
+        with open_pool(scheduler, workers) as pool:
+            findings = list(verify_sample(chosen, reference, picked, pool, potential if same else None))
     for finding in findings:
         typer.echo(str(finding))
     wrong = sum(not finding.agrees for finding in findings)
@@ -90,7 +110,7 @@ def show(
     """Show each compound's lowest phases, the gap to the next one, and its part of the split."""
     with _one_line_errors():
         chosen = families.load(family)
-        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        reference = _set(family, potential, output)
         rows = [_row(chosen, reference, c.formula) for c in chosen.compounds]
     stated = reference.provenance
     title = f"{chosen.title}: {chosen.label_name} by {stated.potential} (set {reference.sha256[:12]})"
@@ -115,7 +135,7 @@ def diff(
         from hepbench.benchmark.reference_diff import HEAD, cells, compare, summary
 
         chosen = families.load(family)
-        sets = [ReferenceSet.load(_set_path(family, name)) for name in (one, other)]
+        sets = [_named_set(family, name) for name in (one, other)]
         found = compare(chosen, *sets)
     names = [reference.provenance.potential for reference in sets]
     head = [title.format(one=names[0], other=names[1]) for title in HEAD]
@@ -134,7 +154,7 @@ def split_(
     """Redo the seeded split from the truth, and say where it differs from the family file."""
     with _one_line_errors():
         chosen = families.load(family)
-        reference = ReferenceSet.load(output or families.reference_path(family, potential))
+        reference = _set(family, potential, output)
         truths = {c.formula: _truth(reference, c.formula) for c in chosen.compounds}
         parts = split(chosen, truths)
     changed = [c.formula for c in chosen.compounds if parts[c.formula] != c.part]
@@ -143,7 +163,7 @@ def split_(
         typer.echo(f"{part}: {', '.join(members)} (majority guess scores {score:.2f})")
     typer.echo(f"differs from the family file: {', '.join(changed) or 'nowhere'}")
     if write:
-        path = families.DATA / family / "family.toml"
+        path = families.folder(family) / "family.toml"
         path.write_text(rewritten(path.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
@@ -169,9 +189,12 @@ def _truth(reference: ReferenceSet, formula: str) -> Truth:
         ) from None
 
 
-def _set_path(family: str, name: str) -> Path:
-    folder = Path(name)
-    return folder if (folder / "provenance.json").is_file() else families.reference_path(family, name)
+def _set(family: str, potential: str, folder: Path | None) -> ReferenceSet:
+    return ReferenceSet.load(folder) if folder else families.reference_set(family, potential)
+
+
+def _named_set(family: str, name: str) -> ReferenceSet:
+    return _set(family, name, Path(name) if (Path(name) / "provenance.json").is_file() else None)
 
 
 def _print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> None:
@@ -204,7 +227,7 @@ def _progress(building: Build) -> Iterator[None]:
 def _one_line_errors() -> Iterator[None]:
     try:
         yield
-    except (FamilyError, PotentialError, ReferenceError, SplitError) as e:
+    except (ClusterError, FamilyError, PotentialError, ReferenceError, SplitError) as e:
         line = str(e)
     except ModuleNotFoundError as e:
         line = f"{e.name} is not installed: pip install 'hepbench[chgnet]'"

@@ -11,7 +11,7 @@ from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004
 from hepbench.harness.laboratory.relaxation import RelaxationError, RelaxationMaker
-from hepbench.harness.laboratory.workers import Job, WorkerPool
+from hepbench.harness.laboratory.workers import Job, Pool
 
 ENERGY_TOLERANCE = 0.001  # eV/atom: half of what counts as a tie
 VOLUME_TOLERANCE = 0.01  # relative: soft cells stop at slightly different volumes on another machine
@@ -42,7 +42,11 @@ class Finding:
 
 
 def verify_sample(
-    family: Family, reference: ReferenceSet, picked: Sequence[tuple[str, str]], pool: WorkerPool
+    family: Family,
+    reference: ReferenceSet,
+    picked: Sequence[tuple[str, str]],
+    pool: Pool,
+    name: str | None = None,
 ) -> Iterator[Finding]:
     """Relax the picked candidates again with the set's own settings.
 
@@ -51,13 +55,15 @@ def verify_sample(
         reference: What is verified.
         picked: (formula, prototype name) of each candidate.
         pool: Where the work is done.
+        name: What the set's potential is called here, where that is not its id.
 
     Raises:
         ReferenceError: the weights here are not the set's, or the family does not have a candidate.
         PotentialError: the potential is not available here.
+        ClusterError: the cluster cannot be reached, or a worker of it is not as this machine.
     """
     stated = reference.provenance
-    chosen = potential(stated.potential)
+    chosen = potential(name or stated.potential)
     chosen.check()
     if chosen.weights_sha256() != stated.weights_sha256:
         raise ReferenceError(f"{reference.path}: the weights of {stated.potential} here are not the set's")
@@ -65,7 +71,7 @@ def verify_sample(
         maker = RelaxationMaker.from_settings(stated.settings)
     except RelaxationError as e:
         raise ReferenceError(f"{reference.path}: {e}") from None
-    jobs = [_job(family, stated.potential, maker, name) for name in picked]
+    jobs = [_job(family, chosen.name, maker, candidate) for candidate in picked]
     for job, outcome in finished(jobs, pool):
         stored = reference.relaxations[job.compound.formula, job.prototype.name]
         yield Finding(stored, outcome.record)

@@ -18,6 +18,7 @@ def a2bbo6(
     token_limit: int | None = None,
     context_limit: int | None = None,
     live_time_limit: float | None = None,
+    scheduler: str | None = None,
     cache: str | bool | None = None,
     database: str | bool | None = None,
     rules: dict[str, Any] | None = None,
@@ -35,6 +36,8 @@ def a2bbo6(
         token_limit: Tokens of the research phase; default none.
         context_limit: The model's context window in tokens, where Inspect does not know it.
         live_time_limit: Seconds for one live relaxation or simulation; default 300.
+        scheduler: Address of a Dask scheduler, tcp://host:8786, whose workers do the live relaxations and
+            simulations; default none, worker processes of this machine.
         cache: Where live results are kept for other runs: "auto" ($HEPBENCH_CACHE, or else the user's cache
             folder; default), "off", a folder, or the URL of a PostgreSQL database.
         database: Where the agent looks up known structures: "local" (default), "off", a file that ends in

@@ -58,7 +58,7 @@ def fingerprint(family_id: str) -> Fingerprint:
         "reference": reference.sha256,
         "prompts": prompts(),
         "tools": tools(Laboratory(family, reference)),
-        "defaults": RunParameters().model_dump(mode="json", exclude={"journal"}),
+        "defaults": RunParameters().model_dump(mode="json", exclude={"journal", "scheduler"}),
     }
     return Fingerprint(
         version=family.version,

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from hepbench.harness.agents.harnesses import HarnessName
+from hepbench.harness.laboratory.cluster import require_address
+from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.protocol.durable import AUTO, OFF
 from hepbench.harness.protocol.rules import ProtocolRules
 
@@ -30,6 +32,8 @@ class RunParameters(BaseModel):
         token_limit: Tokens of the research phase; None for no limit.
         context_limit: Context window of the model in tokens, where Inspect does not know it.
         live_time_limit: Seconds that one live relaxation or simulation may take.
+        scheduler: Address of a Dask scheduler for live relaxations and simulations; empty for worker
+            processes of this machine. It changes no result.
         cache: Where live results are kept: "auto", "off", a folder, a file that ends in .db, or a URL.
         database: Where known structures are looked up: "local", "off", a file that ends in .db, or the base
             URL of an OPTIMADE provider.
@@ -46,6 +50,7 @@ class RunParameters(BaseModel):
     token_limit: int | None = Field(default=None, ge=1)
     context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
+    scheduler: str = Field(default="", max_length=300)
     cache: str = Field(default=AUTO, min_length=1, max_length=4_000)
     database: str = Field(default=LOCAL, min_length=1, max_length=4_000)
     rules: ProtocolRules = ProtocolRules()
@@ -56,6 +61,16 @@ class RunParameters(BaseModel):
     def _yaml_off(cls, value: object) -> object:
         """Inspect reads `-T journal=off` as YAML, where `off` is false."""
         return OFF if value is False else value
+
+    @field_validator("scheduler")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value:
+            try:
+                require_address(value)
+            except ClusterError as e:
+                raise ValueError(str(e)) from None
+        return value
 
     @field_validator("database")
     @classmethod

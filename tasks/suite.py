@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import anyio
 from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample
@@ -17,12 +18,13 @@ from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.laboratory.cache import cached, open_cache
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
-from hepbench.harness.laboratory.live import shared_runner
+from hepbench.harness.laboratory.live import shared_pool, shared_runner
+from hepbench.harness.laboratory.potentials import PotentialError
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004 - the field's word
 from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers
 from hepbench.tasks import families
-from hepbench.tasks.parameters import DEFAULT_POTENTIAL, RunParameters, parameters
+from hepbench.tasks.parameters import RunParameters, parameters
 
 MAX_RETRIES = 10
 """Retries of one generation, about an hour in all, unless `--max-retries` says otherwise: Inspect's own
@@ -55,26 +57,10 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
 def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
     try:
         family = families.load(family_id)
-        reference = ReferenceSet.load(families.reference_path(family_id, potential))
-        _require_whole(family, reference)
-    except FamilyError as e:
+        reference = families.reference_set(family_id, potential)
+        return families.within(family, reference), reference
+    except (FamilyError, PotentialError, ReferenceError) as e:
         raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
-    except ReferenceError as e:
-        raise PrerequisiteError(f"hepbench/{family_id}: {e}. {_remedy(family_id, potential)}") from e
-    return family, reference
-
-
-def _remedy(family_id: str, potential: str) -> str:
-    if potential == DEFAULT_POTENTIAL and family_id in families.FAMILY_IDS:
-        return "The set comes with hepbench: install it again."
-    return f"A set is made by `hepbench reference build {family_id} --potential {potential}`."
-
-
-def _require_whole(family: Family, reference: ReferenceSet) -> None:
-    held = {formula for formula, _ in reference.relaxations}
-    lacking = [c.formula for c in family.compounds if c.formula not in held]
-    if lacking:
-        raise ReferenceError(f"{reference.path} is of another version of the family: it has no {lacking[0]}")
 
 
 @solver
@@ -83,9 +69,12 @@ def open_laboratory(family: Family, reference: ReferenceSet, asked: RunParameter
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         settings = LabSettings(budget=asked.lab_budget, time_limit=asked.live_time_limit)
-        run = cached(shared_runner(asked.live_time_limit), open_cache(asked.cache))
+        if asked.scheduler:  # found out now, and not by the agent
+            await anyio.to_thread.run_sync(shared_pool(asked.live_time_limit, asked.scheduler).open)
+        run = cached(shared_runner(asked.live_time_limit, asked.scheduler), open_cache(asked.cache))
         database = families.known_database(family, asked.database)
-        state.tools = laboratory_tools(Laboratory(family, reference, settings, run, database))
+        laboratory = Laboratory(family, reference, settings, run, database, asked.potential)
+        state.tools = laboratory_tools(laboratory)
         return state
 
     return solve
@@ -98,7 +87,7 @@ def _about(family: Family, reference: ReferenceSet, asked: RunParameters) -> dic
         "task_version": family.version,
         "hepbench": hepbench.__version__,
         "harness": asked.harness,
-        "potential": asked.potential,
+        "potential": reference.provenance.potential,
         "weights_sha256": reference.provenance.weights_sha256,
         "reference_sha256": reference.sha256,
         "lab_budget": asked.lab_budget,
@@ -111,7 +100,7 @@ def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about
     heldout = family.of_part("interpolation", "extrapolation")
     return Sample(
         id=family.id,
-        input=_question(family, asked),
+        input=_question(family, reference, asked),
         target=[f"{c.formula}: {' or '.join(reference.truth(c.formula).labels)}" for c in heldout],
         metadata={
             "about": about,
@@ -129,13 +118,13 @@ def _sample(family: Family, reference: ReferenceSet, asked: RunParameters, about
     )
 
 
-def _question(family: Family, asked: RunParameters) -> str:
+def _question(family: Family, reference: ReferenceSet, asked: RunParameters) -> str:
     exploration = family.of_part("exploration")
     return prompt(
         "question",
         title=family.title,
         question=family.question,
-        potential=asked.potential,
+        potential=reference.provenance.potential,
         label_name=family.label_name,
         labels=", ".join(family.labels),
         n_exploration=len(exploration),

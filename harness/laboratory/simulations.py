@@ -90,23 +90,47 @@ class Simulated:
         return self.record.phase == self.prototype.label
 
 
-def identified(
-    family: Family, compound: Compound, prototype: Prototype, start: Atoms, outcome: DynamicsOutcome
-) -> Trajectory:
-    """The record with the phase that the quenched end is.
+@dataclass(frozen=True)
+class EndIdentification:
+    """The work of telling which phase the quenched end of a simulation is.
 
-    It is the start's where the two structures match within tight tolerances; otherwise whatever the list of
-    the family says of it (`phases.py`).
+    Attributes:
+        family: Whose list of prototypes counts.
+        compound: What was simulated.
+        prototype: What it started as.
+        start: The relaxed structure that it started from.
+        outcome: What the simulation gave.
     """
-    from hepbench.harness.laboratory.phases import Candidate, match_list, same_structure
-    from hepbench.harness.laboratory.records import Relaxation
 
-    record = outcome.record
-    if same_structure(start, outcome.atoms):
-        return record.model_copy(update={"phase": prototype.label})
-    relaxed = Relaxation(compound=compound.formula, prototype=prototype.name, space_group=record.space_group)
-    phase = match_list(family, compound, Candidate(prototype, relaxed, outcome.atoms))
-    return record.model_copy(update={"phase": phase})
+    family: Family
+    compound: Compound
+    prototype: Prototype
+    start: Atoms
+    outcome: DynamicsOutcome
+    potential: str = ""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"MD of {self.compound.formula} as {self.prototype.name}, phase at its end"
+
+    def do(self) -> Trajectory:
+        """The record with the phase.
+
+        It is the start's where the two structures match within tight tolerances; otherwise whatever the list
+        of the family says of it (`phases.py`).
+        """
+        from hepbench.harness.laboratory.phases import Candidate, match_list, same_structure
+        from hepbench.harness.laboratory.records import Relaxation
+
+        record, end = self.outcome.record, self.outcome.atoms
+        if same_structure(self.start, end):
+            return record.model_copy(update={"phase": self.prototype.label})
+        relaxed = Relaxation(
+            compound=self.compound.formula, prototype=self.prototype.name, space_group=record.space_group
+        )
+        phase = match_list(self.family, self.compound, Candidate(self.prototype, relaxed, end))
+        return record.model_copy(update={"phase": phase})
 
 
 def simulation_checks(simulated: Simulated) -> Checks:

@@ -2,7 +2,8 @@
 
 A worker is a spawned process with one torch thread that keeps its potential loaded. A job that overruns its
 time limit, or is cancelled, is killed with its worker; a worker that dies (out of memory, a crash in a
-library) fails its job alone. All of it shows behind the `concurrent.futures.Future` interface.
+library) fails its job alone. All of it shows behind the `concurrent.futures.Future` interface, as it does
+where the same work goes to a cluster (`cluster.py`).
 
 Threads: OpenMP threads of two workers spin against each other (565 ms instead of 45 ms a step were
 measured), and torch reads `OMP_NUM_THREADS` once, when it is imported. So it is set first thing in a worker.
@@ -13,10 +14,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from multiprocessing import connection
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import anyio
@@ -50,8 +53,53 @@ class Work(Protocol[T_co]):
         """For messages: "TiO2 as rutile"."""
         ...
 
+    @property
+    def potential(self) -> str:
+        """Id of the potential that it computes with; empty for none."""
+        ...
+
     def do(self) -> T_co:
         """Do it in this process."""
+        ...
+
+
+class Pool(Protocol):
+    """Where work is done: worker processes of this machine, or a cluster."""
+
+    def __enter__(self) -> Self:
+        """Open it."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        ...
+
+    def open(self) -> None:
+        """Reach what does the work. Unless it is called, the first job does it.
+
+        Raises:
+            ClusterError: it cannot be reached.
+        """
+        ...
+
+    def room(self) -> int:
+        """How many jobs the pool should hold at once, so that no worker waits and no queue grows."""
+        ...
+
+    def submit(self, job: Work[T]) -> Future[T]:
+        """Queue a job. Cancelling the future stops the job, running or not."""
+        ...
+
+    def outcome(self, job: Work[T], future: Future[T]) -> T:
+        """The future's outcome, waiting for it.
+
+        Raises:
+            LiveRelaxationError: there is none; the line says why.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop all jobs."""
         ...
 
 
@@ -136,8 +184,20 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(self, job: Work[T]) -> Future[T]:
-        """Queue a job. Cancelling the future of a running job kills its worker."""
+    def open(self) -> None:
+        """Nothing has to be reached."""
+
+    def room(self) -> int:
+        """As `Pool.room`."""
+        return 2 * self._workers
+
+    def submit(self, job: Work[T], time_limit: float | None = None) -> Future[T]:
+        """Queue a job. Cancelling the future of a running job kills its worker.
+
+        Args:
+            job: What is done.
+            time_limit: Seconds after which this job is killed, where they are not those of the pool.
+        """
         if self._pool is None:
             self._pool = ProcessPool(
                 max_workers=self._workers,
@@ -145,7 +205,8 @@ class WorkerPool:
                 initializer=_start_worker,
                 context=multiprocessing.get_context("spawn"),
             )
-        future: Future[T] = self._pool.schedule(_do, args=[job], timeout=self._time_limit)
+        limit = time_limit or self._time_limit
+        future: Future[T] = self._pool.schedule(_do, args=[job], timeout=limit)
         return future
 
     def outcome(self, job: Work[T], future: Future[T]) -> T:
@@ -154,18 +215,7 @@ class WorkerPool:
         Raises:
             LiveRelaxationError: there is none; the line says why.
         """
-        try:
-            return future.result()
-        except (FutureTimeout, TimeoutError):
-            raise LiveRelaxationError(f"{job.name}: stopped after {self._time_limit:g} s") from None
-        except ProcessExpired as e:
-            raise LiveRelaxationError(
-                f"{job.name}: the worker process died (exit code {e.exitcode})"
-            ) from None
-        except CancelledError:
-            raise LiveRelaxationError(f"{job.name}: cancelled") from None
-        except Exception as e:
-            raise LiveRelaxationError(f"{job.name}: {_one_line(e)}") from e
+        return outcome(job, future, self._time_limit)
 
     def close(self) -> None:
         """Stop the workers, running jobs included."""
@@ -175,7 +225,32 @@ class WorkerPool:
             self._pool = None
 
 
-async def run_live(pool: WorkerPool, job: Work[T]) -> T:
+def outcome(job: Work[T], future: Future[T], time_limit: float) -> T:
+    """The outcome of a job, waiting for it.
+
+    Args:
+        job: What was submitted.
+        future: Its future.
+        time_limit: The seconds that the job had.
+
+    Raises:
+        LiveRelaxationError: there is none; the line says why.
+    """
+    try:
+        return future.result()
+    except LiveRelaxationError:  # a line that was written where the job was done
+        raise
+    except (FutureTimeout, TimeoutError):
+        raise LiveRelaxationError(f"{job.name}: stopped after {time_limit:g} s") from None
+    except ProcessExpired as e:
+        raise LiveRelaxationError(f"{job.name}: the worker process died (exit code {e.exitcode})") from None
+    except CancelledError:
+        raise LiveRelaxationError(f"{job.name}: cancelled") from None
+    except Exception as e:
+        raise LiveRelaxationError(f"{job.name}: {_one_line(e)}") from e
+
+
+async def run_live(pool: Pool, job: Work[T]) -> T:
     """Do a job in the pool without blocking the event loop (asyncio or trio).
 
     Cancelling the awaiting task kills the job.
@@ -183,7 +258,7 @@ async def run_live(pool: WorkerPool, job: Work[T]) -> T:
     Raises:
         LiveRelaxationError: no result; the line says why.
     """
-    future = pool.submit(job)
+    future = await anyio.to_thread.run_sync(pool.submit, job)  # a cluster may have to be reached first
     try:
         return await anyio.to_thread.run_sync(pool.outcome, job, future, abandon_on_cancel=True)
     finally:
@@ -197,12 +272,21 @@ def _do(job: Work[T]) -> T:
 
 def _start_worker() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for the worker's life; potentials chat
     try:
         import torch
     except ImportError:
         return
     torch.set_num_threads(1)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it was killed: a job may hang for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _one_line(error: Exception) -> str:

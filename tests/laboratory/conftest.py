@@ -79,6 +79,8 @@ class FakeWorker:
     async def __call__(self, job: Any) -> Any:
         if isinstance(job, DynamicsJob):
             return self._simulated(job)
+        if not isinstance(job, Job):
+            return job.do()  # telling phases apart needs no potential
         self.jobs.append(job)
         name = job.prototype.name
         end = self.ends.get(name, "ok")
