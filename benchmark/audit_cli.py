@@ -20,6 +20,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print the reports as JSON.")
 def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json = False) -> None:
     """Check every run of these logs from its record: nobody has to believe it.
 
+    Nothing that was found before is believed; what is found now, the tables need not look for again.
+
     The hash chain; every gate again, by the rules that were in force; states and beliefs; each operation
     against the transcript; each result against the reference set; that no held-out compound was measured; the
     scores; the journal beside the log. A journal (.jsonl) can be audited alone.
@@ -28,6 +30,8 @@ def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json 
     """
     from rich.console import Console
 
+    from hepbench.benchmark.leaderboard.memory import place_of
+    from hepbench.benchmark.leaderboard.reading import KIND, remember_audit
     from hepbench.reports.audit import forms
     from hepbench.reports.audit.audit import Recompute, Report
     from hepbench.reports.audit.audit import audit as audited
@@ -41,12 +45,15 @@ def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json 
     with one_line_errors("audit", LogError, code=UNREADABLE):
         found = find_logs(logs)
     for where in found:
+        place = place_of(where, KIND)
         try:
             reports.append(audited(where, again))
         except (LogError, RecomputeError) as e:
             typer.echo(f"hepbench audit: {e}", err=True)
             unreadable = True
             continue
+        if again is None:
+            remember_audit(where, reports[-1].findings, place)
         if not json:
             Console().print(forms.to_terminal(reports[-1]))
     if json or reports:  # of nothing that was read there is no verdict

@@ -32,17 +32,23 @@ def recalled(where: str, kind: str) -> Any:
         where: The log.
         kind: Name of what was made from it.
     """
-    place = _place(where, kind)
+    place = place_of(where, kind)
     if place is not None and place.is_file():
         with suppress(OSError, ValueError):
             return json.loads(place.read_bytes())
     return None
 
 
-def remember(where: str, kind: str, value: Any) -> None:
-    """Keep a JSON value that follows from a log; without a cache, or on a full disk, nothing is kept."""
-    place = _place(where, kind)
-    if place is not None:
+def remember(where: str, kind: str, value: Any, place: Path | None) -> None:
+    """Keep a JSON value that follows from a log; without a cache, or on a full disk, nothing is kept.
+
+    Args:
+        where: The log.
+        kind: Name of what was made from it.
+        value: What was made.
+        place: `place_of` before the log was read. A log that was changed since is not remembered.
+    """
+    if place is not None and place_of(where, kind) == place:
         with suppress(OSError):
             _keep(place, value)
 
@@ -55,8 +61,8 @@ def _keep(place: Path, value: Any) -> None:
     unfinished.replace(place)
 
 
-def _place(where: str, kind: str) -> Path | None:
-    """The file for this very log; None without a cache, or where the log is no local file."""
+def place_of(where: str, kind: str) -> Path | None:
+    """The file for this very content of a log; None without a cache, or where the log is no local file."""
     folder, path = _folder(), Path(local_path(where))
     if folder is None or ("://" in where and not where.startswith("file://")) or not path.is_file():
         return None

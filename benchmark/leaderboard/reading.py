@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from hepbench.benchmark.leaderboard.memory import recalled, remember
+from hepbench.benchmark.leaderboard.memory import place_of, recalled, remember
 from hepbench.reports.archive import no_collections
 from hepbench.reports.audit.audit import LogAudit
+from hepbench.reports.audit.subject import Finding
 from hepbench.reports.gather import RunReader
 from hepbench.reports.opening import LogError, open_log
 from hepbench.reports.records import RunRecord, run_of
@@ -45,6 +48,7 @@ def known_reading(where: str) -> Reading | None:
 
 def read_log(where: str) -> Reading:
     """Read and audit a log in one pass, and remember what it gave. What cannot be read is not remembered."""
+    place = place_of(where, KIND)
     try:
         with no_collections(), open_log(where) as log:
             reader, auditing = RunReader(log), LogAudit(log)
@@ -56,8 +60,31 @@ def read_log(where: str) -> Reading:
             findings = auditing.report().findings
     except LogError as e:
         return Reading(where, unreadable=str(e))
+    return _remembered(where, runs, findings, place)
+
+
+def remember_audit(where: str, findings: Sequence[Finding], place: Path | None) -> None:
+    """Keep for the tables what the audit of a log found, if they can use the log at all.
+
+    Args:
+        where: The log.
+        findings: Of its whole audit.
+        place: `place_of` before it was read.
+    """
+    if place is None:
+        return
+    with suppress(LogError), no_collections(), open_log(where) as log:
+        reader = RunReader(log)
+        runs = [reader.take(logged) for logged in log.samples()]
+        reader.end()
+        _remembered(where, runs, findings, place)
+
+
+def _remembered(
+    where: str, runs: Sequence[RunRecord], findings: Sequence[Finding], place: Path | None
+) -> Reading:
     made = {"runs": [asdict(run) for run in runs], "findings": [str(finding) for finding in findings]}
-    remember(where, KIND, made)
+    remember(where, KIND, made, place)
     return _of(where, made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -141,10 +142,29 @@ def test_what_one_command_has_audited_no_other_audits_again(
 def test_the_audit_itself_believes_no_memory(
     log: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    list(readings([str(log)]))
+    assert findings_of(str(log))
     looked: list[str] = []
     monkeypatch.setattr(
         "hepbench.reports.audit.audit.LogAudit.take", lambda self, logged: looked.append(logged.where)
     )
     CliRunner().invoke(app, ["audit", str(log)])
     assert set(looked) == {str(log)}
+
+
+def test_what_the_audit_found_no_table_looks_for_again(log: Path, asked: list[str]) -> None:
+    done = CliRunner().invoke(app, ["audit", "--json", str(log)])
+    found = [
+        f"{f['sample']}, event {f['event']}: " for f in json.loads(done.stdout)[0]["findings"] if f["event"]
+    ]
+    assert found
+    said = findings_of(str(log))
+    assert all(any(text in line for line in said) for text in found)
+    assert asked == []
+
+
+def test_a_log_that_changes_while_it_is_read_is_not_remembered(log: Path, asked: list[str]) -> None:
+    before = memory.place_of(str(log), reading.KIND)
+    log.write_bytes(log.read_bytes() + b" ")
+    reading.remember_audit(str(log), [], before)
+    assert findings_of(str(log))
+    assert len(asked) == 1
