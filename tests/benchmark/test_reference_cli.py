@@ -37,11 +37,14 @@ def one_line(output: str) -> str:
     ("arguments", "told"),
     [
         (("show", "ao3"), "unknown family 'ao3'"),
-        (("show", "ao2", "--potential", "none"), "No such file"),
+        (("show", "ao2", "--potential", "none"), "unknown potential 'none'"),
         (("build", "ao3"), "unknown family"),
         (("build", "ao2", "--potential", "none"), "unknown potential 'none'"),
-        (("verify", "ao2", "--potential", "none"), "No such file"),
-        (("split", "ao2", "--potential", "none"), "No such file"),
+        (("verify", "ao2", "--output", "/no/such"), "No such file"),
+        (
+            ("split", "ao2", "--potential", "ase:a:b"),
+            "made by `hepbench reference build ao2 --potential ase:a:b`",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], told: str) -> None:
