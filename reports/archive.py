@@ -38,6 +38,9 @@ MAX_TOTAL_MB = 4_000
 _BYTES_OF_A_VALUE = 12
 """Text of a value in a log, at the least: 20 bytes and more were seen."""
 
+_MAX_NESTING = 200
+"""As Pydantic's parser has it."""
+
 _MAX_DIRECTORY = 8 * MEGABYTE
 _CHUNK = 1 << 16
 _ZSTD = 93
@@ -134,11 +137,24 @@ def parse(text: bytes, name: str) -> Any:
 
 
 def _parsed(text: bytes) -> Any:
-    """Pydantic's parser takes half the time; what it refuses, such as a lone surrogate, Python's decides."""
+    """Pydantic's parser takes half the time; what it refuses, such as a lone surrogate, Python's decides.
+
+    Both give values that are nested no deeper than functions that call themselves can go.
+    """
     try:
         return from_json(text)
     except ValueError:
-        return json.loads(text)
+        return _cut(json.loads(text), _MAX_NESTING)
+
+
+def _cut(value: Any, levels: int) -> Any:
+    if not isinstance(value, dict | list):
+        return value
+    if not levels:
+        return "a value that is nested too deeply"
+    if isinstance(value, list):
+        return [_cut(item, levels - 1) for item in value]
+    return {key: _cut(item, levels - 1) for key, item in value.items()}
 
 
 @contextmanager

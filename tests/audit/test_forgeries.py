@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from honest_runs import scientist_log
 from inspect_ai import eval as inspect_eval
 
 from hepbench.reports.audit.audit import Report, audit
+from hepbench.reports.opening import LogError
 from hepbench.tasks.ao2 import ao2
 
 
@@ -347,6 +349,43 @@ def test_the_journal_knows_better(honest: Path, tmp_path: Path) -> None:
         (tmp_path / journal.name / path.name).write_bytes(path.read_bytes())
     report, seq = found(honest, tmp_path, rationale_rewritten)
     assert {"journal", "transcript"} <= checks(report, seq)
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), 10**400, "\ud800", nested(150), nested(400)],
+    ids=lambda value: str(value)[:12],
+)
+def test_values_that_no_event_holds_are_a_finding_and_no_breakdown(
+    value: object, honest: Path, tmp_path: Path
+) -> None:
+    def edit(sample: Sample) -> int:
+        event = first(sample, "LabResultRecorded")
+        event["payload"]["answer"]["surprise"] = value
+        return int(event["seq"])
+
+    report, seq = found(honest, tmp_path, edit)
+    assert "chain" in checks(report, seq)
+
+
+def test_nesting_beyond_all_bounds_is_one_line(honest: Path, tmp_path: Path) -> None:
+    def edit(sample: Sample) -> None:
+        first(sample, "LabResultRecorded")["payload"]["answer"]["surprise"] = "HERE"
+
+    forging.forge(honest, tmp_path / "a.eval", edit)
+    deep = "[" * 100_000 + "]" * 100_000
+    with zipfile.ZipFile(tmp_path / "a.eval") as whole, zipfile.ZipFile(tmp_path / "b.eval", "w") as copy:
+        for name in whole.namelist():
+            copy.writestr(name, whole.read(name).replace(b'"HERE"', deep.encode()))
+    with pytest.raises(LogError, match="nested too deeply"):
+        audit(str(tmp_path / "b.eval"))
 
 
 def test_another_tool_named(honest: Path, tmp_path: Path) -> None:
