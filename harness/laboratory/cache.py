@@ -19,6 +19,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -95,6 +96,7 @@ class Cache:
 
     def __init__(self, place: str) -> None:
         self.place = place
+        self._view: Any = None
 
     def get(self, work: Job | DynamicsJob) -> Outcome | DynamicsOutcome | None:
         """The result of a job, or None when there is none that is sound.
@@ -160,14 +162,8 @@ class Cache:
 
     @contextmanager
     def _database(self) -> Iterator[Any]:
-        from ase.db import connect
-
-        path = self._path()
         try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            # Without ASE's lock file, which a killed process leaves behind: the database locks by itself.
-            yield connect(self.place, use_lock_file=False)
+            yield self._connected()
         except sqlite3.IntegrityError:
             return  # another process wrote the same key in between
         except ImportError as e:
@@ -176,6 +172,18 @@ class Cache:
             raise CacheError(f"cache {self._shown}: {str(e).strip() or type(e).__name__}") from e
         except _server_errors() as e:
             raise CacheError(f"cache {self._shown}: {str(e).strip().splitlines()[0]}") from e
+
+    def _connected(self) -> Any:
+        """ASE's view of the database, which opens a connection for each call, and so serves many threads."""
+        from ase.db import connect
+
+        path = self._path()
+        if self._view is None or (path is not None and not path.exists()):  # cleared in between
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            # Without ASE's lock file, which a killed process leaves behind: the database locks by itself.
+            self._view = connect(self.place, use_lock_file=False)
+        return self._view
 
     @property
     def _shown(self) -> str:
@@ -232,7 +240,6 @@ class _Usable:
 
 def key_of(work: Job | DynamicsJob) -> str:
     """The SHA-256 of all that the result depends on; names of compounds and prototypes do not count."""
-    chosen = potential(work.potential)
     if isinstance(work, Job):
         start = start_atoms(work.prototype, work.compound)
         how = {"kind": "relaxation", "pressure": work.pressure, **work.maker.settings()}
@@ -240,17 +247,26 @@ def key_of(work: Job | DynamicsJob) -> str:
         start, how = work.start, {"kind": "simulation", **work.maker.settings()}
     depends = {
         "format": FORMAT,
-        "potential": chosen.id,
-        "weights": chosen.weights_sha256(),
-        "versions": chosen.versions(),
-        "dtype": chosen.dtype,
-        "device": chosen.device(),
+        **_identity(work.potential),
         "how": how,
         "numbers": start.numbers.tolist(),
         "cell": _rounded(start.cell[:]),
         "positions": _rounded(start.positions),
     }
     return f"sha256-{hashlib.sha256(_canonical(depends)).hexdigest()}"
+
+
+@lru_cache(maxsize=8)
+def _identity(potential_id: str) -> dict[str, Any]:
+    """What the energies of a potential depend on here; read once, as the calculator is loaded once."""
+    chosen = potential(potential_id)
+    return {
+        "potential": chosen.id,
+        "weights": chosen.weights_sha256(),
+        "versions": chosen.versions(),
+        "dtype": chosen.dtype,
+        "device": chosen.device(),
+    }
 
 
 class _DamagedError(ValueError):

@@ -8,6 +8,9 @@ pymatgen is imported inside the functions: it takes a second, and most of hepben
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +59,13 @@ def start_atoms(prototype: Prototype, compound: Compound) -> Atoms:
     """
     from ase import Atoms
 
-    structure = ideal_structure(prototype, compound)
-    numbers = [site.specie.Z for site in structure]
-    atoms = Atoms(numbers, cell=structure.lattice.matrix, scaled_positions=structure.frac_coords, pbc=True)
-    atoms.set_cell(atoms.cell[:] * _bond_scale(atoms, compound), scale_atoms=True)
+    geometry = _geometry(prototype.model_dump_json())
+    try:
+        symbols = [compound.elements[role] for role in geometry.roles]
+    except KeyError as e:
+        raise StructureError(f"{compound.formula} has no element for role {e} of {prototype.name}") from None
+    atoms = Atoms(symbols, cell=geometry.cell, scaled_positions=geometry.fractional, pbc=True)
+    atoms.set_cell(atoms.cell[:] * _bond_scale(geometry, compound), scale_atoms=True)
     return atoms
 
 
@@ -99,6 +105,40 @@ def _template(dumped: str) -> Any:
     return primitive.get_reduced_structure()
 
 
+@dataclass(frozen=True)
+class _Geometry:
+    """A template as plain numbers, from which a start is made in a tenth of a millisecond.
+
+    Attributes:
+        roles: Of each site.
+        cell: Rows are the lattice vectors, Å; 3 × 3.
+        fractional: Coordinates of the sites; sites × 3.
+        contacts: Two roles → the shortest distance between their sites, Å.
+    """
+
+    roles: tuple[str, ...]
+    cell: Any
+    fractional: Any
+    contacts: Mapping[tuple[str, str], float]
+
+
+@lru_cache(maxsize=256)
+def _geometry(dumped: str) -> _Geometry:
+    from ase import Atoms
+    from ase.neighborlist import neighbor_list
+
+    structure = _template(dumped)
+    roles = tuple(str(role) for role in structure.site_properties["role"])
+    cell, fractional = structure.lattice.matrix, structure.frac_coords
+    atoms = Atoms(["X"] * len(roles), cell=cell, scaled_positions=fractional, pbc=True)
+    cutoff = 1.5 * float((atoms.get_volume() / len(atoms)) ** (1 / 3))
+    contacts: dict[tuple[str, str], float] = {}
+    for first, second, distance in zip(*neighbor_list("ijd", atoms, cutoff), strict=True):
+        pair = roles[first], roles[second]
+        contacts[pair] = min(float(distance), contacts.get(pair, math.inf))
+    return _Geometry(roles, cell, fractional, contacts)
+
+
 def _from_aflow(prototype: Prototype) -> Any:
     from pymatgen.analysis.prototypes import AFLOW_PROTOTYPE_LIBRARY
 
@@ -131,25 +171,28 @@ def _from_sites(prototype: Prototype) -> Any:
     return structure
 
 
-def _bond_scale(atoms: Atoms, compound: Compound) -> float:
+def _bond_scale(geometry: _Geometry, compound: Compound) -> float:
     """Factor on lengths that brings the tightest cation-anion contact to the sum of the radii."""
-    from ase.neighborlist import neighbor_list
-
-    radii = {element: _radius(element, compound) for element in set(atoms.get_chemical_symbols())}
-    cutoff = 1.5 * float((atoms.get_volume() / len(atoms)) ** (1 / 3))
-    first, second, distances = neighbor_list("ijd", atoms, cutoff)
-    symbols = np.array(atoms.get_chemical_symbols())
-    unlike = symbols[first] != symbols[second]
-    if not unlike.any():
+    elements = compound.elements
+    scales = [
+        (_radius_in(compound, one) + _radius_in(compound, other)) / distance
+        for (one, other), distance in geometry.contacts.items()
+        if elements[one] != elements[other]
+    ]
+    if not scales:
         raise StructureError(f"{compound.formula}: no bond between unlike atoms in the start structure")
-    sums = np.array([radii[s] for s in symbols])
-    wanted = sums[first[unlike]] + sums[second[unlike]]
-    return float((wanted / distances[unlike]).max())
+    return max(scales)
 
 
-def _radius(element: str, compound: Compound) -> float:
+def _radius_in(compound: Compound, role: str) -> float:
+    element = compound.elements[role]
+    charges = {compound.elements[role]: value for role, value in compound.charges.items()}
+    return _radius(element, charges.get(element))
+
+
+@lru_cache(maxsize=1024)
+def _radius(element: str, charge: int | None) -> float:
     """Ionic radius (Å) for the formal charge where the compound has one, else the covalent radius."""
-    charge = {compound.elements[role]: value for role, value in compound.charges.items()}.get(element)
     if charge is None:
         from ase.data import atomic_numbers, covalent_radii
 
