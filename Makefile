@@ -20,7 +20,7 @@ demo: $(VENV)/.base ## one offline AO2 run of the scripted scientist, and its sc
 	@echo
 	$(BIN)/hepbench scores ./logs
 
-test: $(VENV)/.all ## every test, live CHGNet relaxations included (PYTEST_ARGS="-k …" for some)
+test: $(VENV)/.all ## every test, live relaxations by CHGNet and MACE included (PYTEST_ARGS="-k …" for some)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## ruff, mypy strict, and the one-way imports
@@ -49,8 +49,8 @@ $(VENV)/.dev: $(REQUIREMENTS) | $(BIN)/python
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.all: $(REQUIREMENTS) | $(BIN)/python
-	@echo 'Installing hepbench, its tools, CHGNet and torch into $(VENV), once: a few minutes'
-	$(PIP_INSTALL) -e '.[chgnet,dev]'
+	@echo 'Installing hepbench, its tools, CHGNet, MACE and torch into $(VENV), once: a few minutes'
+	$(PIP_INSTALL) -e '.[chgnet,mace,dev]'
 	@touch $@ $(VENV)/.base $(VENV)/.dev
 
 $(BIN)/python:

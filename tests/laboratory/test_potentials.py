@@ -37,7 +37,12 @@ def test_mace_file(tmp_path: Path) -> None:
     with pytest.raises(PotentialUnavailable, match="there is no file"):
         potential(f"mace:{path}").weights_sha256()
     path.write_bytes(b"weights")
-    assert len(potential(f"mace:{path}").weights_sha256()) == 64
+    chosen = potential(f"mace:{path}")
+    assert chosen.id == f"mace:{chosen.weights_sha256()[:12]}"
+    with pytest.raises(PotentialUnavailable, match="there is no file"):
+        potential("mace:0123456789a").weights_sha256()
+    with pytest.raises(PotentialUnavailable, match="named by its weights' hash"):
+        potential("mace:0123456789ab").weights_sha256()
 
 
 def test_ase_factory() -> None:
