@@ -1,10 +1,12 @@
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
+from hepbench.benchmark.reference_diff import cells, compare, summary
 from hepbench.benchmark.splits import MAJORITY_LIMIT, SplitError, majority_scores, rewritten, split, unseen
 from hepbench.benchmark.verification import Finding
 from hepbench.harness.laboratory.family import load_family
@@ -189,3 +191,56 @@ def test_verify_recomputes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     code, output = run("verify", "ao2", "--sample", "2", "--output", str(tmp_path))
     assert code == 0, output
     assert "2 of 2 agree" in output
+
+
+def test_diff_of_two_potentials_says_where_the_answer_is_another() -> None:
+    code, table = run("diff", "ao2", "chgnet-0.3.0", "chgnet-r2scan", "--markdown")
+    assert code == 0
+    one, other = (
+        ReferenceSet.load(families.reference_path("ao2", p)) for p in ("chgnet-0.3.0", "chgnet-r2scan")
+    )
+    family = families.load("ao2")
+    rows = {line.split(" | ")[0].strip("| "): line for line in table.splitlines() if line.startswith("| ")}
+    asked = [c.formula for c in family.compounds if not one.truth(c.formula).left_out]
+    asked = [f for f in asked if not other.truth(f).left_out]
+    same = [f for f in asked if set(one.truth(f).labels) & set(other.truth(f).labels)]
+    assert 0 < len(same) < len(asked)  # the two potentials agree on something and not on everything
+    for formula in asked:
+        assert f"| {'yes' if formula in same else 'no'} |" in rows[formula]
+        assert one.truth(formula).labels[0] in rows[formula]
+        assert other.truth(formula).labels[0] in rows[formula]
+    assert f"ties included: all {len(same)} of {len(asked)}" in table
+
+
+def test_diff_of_a_set_with_itself_and_with_a_folder() -> None:
+    path = families.reference_path("ao2", DEFAULT_POTENTIAL)
+    code, table = run("diff", "ao2", DEFAULT_POTENTIAL, str(path))
+    assert code == 0
+    assert " no " not in table
+    assert "1.000 on average" in table
+    assert "beside the potential" not in table
+
+
+def test_diff_without_a_set_is_one_line() -> None:
+    code, output = run("diff", "ao2", DEFAULT_POTENTIAL, "none")
+    assert code == 2
+    assert "unknown potential 'none'" in one_line(output)
+
+
+def test_diff_counts_what_a_set_does_not_hold_and_leaves_out() -> None:
+    family = families.load("ao2")
+    whole = ReferenceSet.load(families.reference_path("ao2", DEFAULT_POTENTIAL))
+    part = replace(
+        whole,
+        relaxations={k: r for k, r in whole.relaxations.items() if k[0] != "TiO2"},
+        provenance=whole.provenance.model_copy(update={"dtype": "float64"}),
+    )
+    found = compare(family, whole, part)
+    first = found.rows[0]
+    assert first.compound.formula == "TiO2"
+    assert not first.comparable
+    assert "not in the set" in cells(first)
+    assert "left out" in cells(next(r for r in found.rows if r.compound.formula == "TeO2"))
+    same, size = {group: (n, of) for group, n, of in found.agreement()}["all"]
+    assert same == size == 30
+    assert summary(found)[-1] == "beside the potential, these differ: dtype"
