@@ -98,13 +98,17 @@ class Cache:
         self.place = place
         self._view: Any = None
 
-    def get(self, work: Job | DynamicsJob) -> Outcome | DynamicsOutcome | None:
+    def get(self, work: Job | DynamicsJob, key: str = "") -> Outcome | DynamicsOutcome | None:
         """The result of a job, or None when there is none that is sound.
+
+        Args:
+            work: The job.
+            key: Its key, where that is known already.
 
         Raises:
             CacheError: the cache cannot be used.
         """
-        key = key_of(work)
+        key = key or key_of(work)
         with self._database() as database:
             number = _number(database, key)
             if number is None:
@@ -116,13 +120,18 @@ class Cache:
                 database.delete([number])
                 return None
 
-    def put(self, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome) -> None:
+    def put(self, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome, key: str = "") -> None:
         """Keep a result. Where another process was quicker, its result stays.
+
+        Args:
+            work: The job.
+            outcome: Its result.
+            key: Its key, where that is known already.
 
         Raises:
             CacheError: the cache cannot be used.
         """
-        key = key_of(work)
+        key = key or key_of(work)
         with self._database() as database:
             if _number(database, key) is None:
                 _write(database, key, work, outcome)
@@ -210,14 +219,36 @@ def cached(run: RunJob, cache: Cache | None) -> RunJob:
     async def run_cached(job: Work[T]) -> T:
         if not isinstance(job, Job | DynamicsJob):
             return await run(job)
-        found = await anyio.to_thread.run_sync(usable.attempt, cache.get, job)
+        key = await run(Keying(job))
+        found = await anyio.to_thread.run_sync(usable.attempt, cache.get, job, key)
         if found is not None:
             return cast("T", found)
         outcome = await run(job)
-        await anyio.to_thread.run_sync(usable.attempt, cache.put, job, outcome)
+        await anyio.to_thread.run_sync(usable.attempt, cache.put, job, outcome, key)
         return cast("T", outcome)
 
     return run_cached
+
+
+@dataclass(frozen=True)
+class Keying:
+    """The work of telling the key of a job: pymatgen builds the start, and no eval has to load it."""
+
+    work: Job | DynamicsJob
+
+    @property
+    def name(self) -> str:
+        """That of the job: what goes wrong here would go wrong there."""
+        return self.work.name
+
+    @property
+    def potential(self) -> str:
+        """That of the job."""
+        return self.work.potential
+
+    def do(self) -> str:
+        """The key; `key_of`."""
+        return key_of(self.work)
 
 
 class _Usable:
@@ -240,11 +271,11 @@ class _Usable:
 
 def key_of(work: Job | DynamicsJob) -> str:
     """The SHA-256 of all that the result depends on; names of compounds and prototypes do not count."""
+    start, how = _start(work), dict(work.maker.settings())
     if isinstance(work, Job):
-        start = start_atoms(work.prototype, work.compound)
-        how = {"kind": "relaxation", "pressure": work.pressure, **work.maker.settings()}
+        how |= {"kind": "relaxation", "pressure": work.pressure}
     else:
-        start, how = work.start, {"kind": "simulation", **work.maker.settings()}
+        how |= {"kind": "simulation"}
     depends = {
         "format": FORMAT,
         **_identity(work.potential),
@@ -269,6 +300,10 @@ def _identity(potential_id: str) -> dict[str, Any]:
     }
 
 
+def _start(work: Job | DynamicsJob) -> Atoms:
+    return start_atoms(work.prototype, work.compound) if isinstance(work, Job) else work.start
+
+
 class _DamagedError(ValueError):
     """An entry that is not what was written."""
 
@@ -279,8 +314,7 @@ _DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError)  # what 
 def _write(database: Any, key: str, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome) -> None:
     from ase.db.row import AtomsRow
 
-    start = start_atoms(work.prototype, work.compound) if isinstance(work, Job) else work.start
-    atoms = start if outcome.atoms is None else outcome.atoms
+    atoms = _start(work) if outcome.atoms is None else outcome.atoms
     data = {
         "record": outcome.record.model_dump(mode="json"),
         "has_structure": outcome.atoms is not None,

@@ -124,9 +124,16 @@ def do_there(work: Work[T], wanted: Identity, time_limit: float, topic: str) -> 
     try:
         return outcome(work, future, time_limit)
     except LiveRelaxationError as e:
-        if isinstance(e.__cause__, PotentialError | ClusterError):
-            raise e.__cause__ from None  # a cause is lost on the way to the client
-        raise
+        lost = _bare(e)
+    raise lost
+
+
+def _bare(error: LiveRelaxationError) -> Exception:
+    """What travels to the client: no cause, no context, which Dask cannot pickle."""
+    cause = error.__cause__
+    if isinstance(cause, PotentialError | ClusterError):
+        return type(cause)(str(cause))
+    return LiveRelaxationError(str(error))
 
 
 @lru_cache(maxsize=1)

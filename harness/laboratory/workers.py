@@ -274,11 +274,6 @@ def _start_worker() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - for the worker's life; potentials chat
-    try:
-        import torch
-    except ImportError:
-        return
-    torch.set_num_threads(1)
 
 
 def _end_with_parent() -> None:
