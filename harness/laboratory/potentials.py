@@ -440,6 +440,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@lru_cache(maxsize=64)
 def _version(package: str) -> str:
     try:
         return version(package)
