@@ -7,7 +7,7 @@ from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from hepbench.harness.agents.harnesses import HarnessName
 from hepbench.harness.laboratory.cluster import require_address
@@ -69,7 +69,7 @@ class RunParameters(BaseModel):
             try:
                 require_address(value)
             except ClusterError as e:
-                raise ValueError(str(e)) from None
+                raise PydanticCustomError("scheduler", "{line}", {"line": str(e)}) from None
         return value
 
     @field_validator("database")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import anyio
 from inspect_ai import Task
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample
@@ -16,6 +15,7 @@ import hepbench
 from hepbench.harness.agents.harnesses import harness_solver
 from hepbench.harness.agents.prompts import prompt
 from hepbench.harness.laboratory.cache import cached, open_cache
+from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
 from hepbench.harness.laboratory.live import shared_pool, shared_runner
@@ -35,10 +35,12 @@ def family_task(family_id: str, given: dict[str, Any]) -> Task:
     """The task of a family.
 
     Raises:
-        PrerequisiteError: a parameter is wrong, or the family or its reference set cannot be used.
+        PrerequisiteError: a parameter is wrong, or the family, its reference set or the scheduler cannot be
+            used.
     """
     asked = parameters(family_id, given)
     family, reference = _load(family_id, asked.potential)
+    _reach(family_id, asked)
     about = _about(family, reference, asked)
     return Task(
         dataset=[_sample(family, reference, asked, about)],
@@ -63,14 +65,20 @@ def _load(family_id: str, potential: str) -> tuple[Family, ReferenceSet]:
         raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
 
 
+def _reach(family_id: str, asked: RunParameters) -> None:
+    """Connect to the scheduler, if there is one: before a model is asked, and not by an agent's call."""
+    try:
+        shared_pool(asked.live_time_limit, asked.scheduler).open()
+    except ClusterError as e:
+        raise PrerequisiteError(f"hepbench/{family_id}: {e}") from e
+
+
 @solver
 def open_laboratory(family: Family, reference: ReferenceSet, asked: RunParameters) -> Solver:
     """Open a laboratory of its own for the sample, and offer its tools to whatever harness follows."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
         settings = LabSettings(budget=asked.lab_budget, time_limit=asked.live_time_limit)
-        if asked.scheduler:  # found out now, and not by the agent
-            await anyio.to_thread.run_sync(shared_pool(asked.live_time_limit, asked.scheduler).open)
         run = cached(shared_runner(asked.live_time_limit, asked.scheduler), open_cache(asked.cache))
         database = families.known_database(family, asked.database)
         laboratory = Laboratory(family, reference, settings, run, database, asked.potential)

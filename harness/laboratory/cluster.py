@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -106,7 +106,8 @@ class DaskPool:
         """As `Pool.open`."""
         with self._opening:
             if self._client is None:
-                self._client = _connected(self._scheduler)
+                with ThreadPoolExecutor(1) as aside:  # here, an event loop may be running
+                    self._client = aside.submit(_connected, self._scheduler).result()
                 self._client.subscribe_topic(self._topic, self._started)
 
     def room(self) -> int:
@@ -132,12 +133,13 @@ class DaskPool:
             return cast("Future[T]", task.future)
         key = f"hepbench-{uuid.uuid4().hex}"
         self._tasks[key] = task
-        there = self._client.submit(
+        client = self._client
+        there = client.submit(
             do_there, job, wanted, self._time_limit, self._topic, key=key, pure=False, retries=0
         )
         there.add_done_callback(lambda _: self._settle(key, there))
         # On the client's own loop, so that nobody who cancels has to wait for the scheduler.
-        task.future.add_done_callback(lambda _: self._client.loop.add_callback(self._forget, key, there))
+        task.future.add_done_callback(lambda _: client.loop.add_callback(self._forget, key, there))
         return cast("Future[T]", task.future)
 
     def outcome(self, job: Work[T], future: Future[T]) -> T:
@@ -148,6 +150,8 @@ class DaskPool:
         """Leave the cluster, which then stops what this pool sent."""
         with self._opening:
             if self._client is not None:
+                for task in list(self._tasks.values()):
+                    task.future.cancel()
                 self._client.close()
                 self._client = None
 

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Generic
 
 from hepbench.harness.laboratory.potentials import PotentialError, potential
-from hepbench.harness.laboratory.workers import LiveRelaxationError, T, Work, WorkerPool, outcome
+from hepbench.harness.laboratory.workers import LiveRelaxationError, T, Work, WorkerPool
 
 GLANCE = 0.2
 """Seconds between two looks whether a running job is still wanted."""
@@ -119,10 +119,11 @@ def do_there(work: Work[T], wanted: Identity, time_limit: float, topic: str) -> 
     worker = get_worker()
     key = worker.get_current_task()
     worker.log_event(topic, key)
-    future = _children(worker.state.nthreads).submit(Alike(work, wanted, _called(worker)), time_limit)
+    pool = _children(worker.state.nthreads)
+    future = pool.submit(Alike(work, wanted, _called(worker)), time_limit)
     _wait(future, worker, key)
     try:
-        return outcome(work, future, time_limit)
+        return pool.outcome(work, future)
     except LiveRelaxationError as e:
         lost = _bare(e)
     raise lost

@@ -20,7 +20,8 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from multiprocessing import connection
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
 from pebble import ProcessExpired, ProcessPool
@@ -177,6 +178,7 @@ class WorkerPool:
         self._workers = workers
         self._time_limit = time_limit
         self._pool: ProcessPool | None = None
+        self._limits: WeakKeyDictionary[Future[Any], float] = WeakKeyDictionary()
 
     def __enter__(self) -> Self:
         return self
@@ -207,6 +209,7 @@ class WorkerPool:
             )
         limit = time_limit or self._time_limit
         future: Future[T] = self._pool.schedule(_do, args=[job], timeout=limit)
+        self._limits[future] = limit
         return future
 
     def outcome(self, job: Work[T], future: Future[T]) -> T:
@@ -215,7 +218,7 @@ class WorkerPool:
         Raises:
             LiveRelaxationError: there is none; the line says why.
         """
-        return outcome(job, future, self._time_limit)
+        return outcome(job, future, self._limits.get(future, self._time_limit))
 
     def close(self) -> None:
         """Stop the workers, running jobs included."""
