@@ -180,6 +180,8 @@ class Cache:
         except (OSError, sqlite3.Error) as e:
             raise CacheError(f"cache {self._shown}: {str(e).strip() or type(e).__name__}") from e
         except _server_errors() as e:
+            if type(e).__name__ == "UniqueViolation":
+                return  # as above, on a server
             raise CacheError(f"cache {self._shown}: {str(e).strip().splitlines()[0]}") from e
 
     def _connected(self) -> Any:
