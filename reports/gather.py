@@ -190,6 +190,7 @@ def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -
         "potential": about.get("potential"),
         "weights_sha256": about.get("weights_sha256"),
         "reference_sha256": about.get("reference_sha256"),
+        "database": about.get("database"),
         "lab_budget": about.get("lab_budget"),
         "turn_limit": about.get("turn_limit"),
         "token_limit": about.get("token_limit"),

@@ -17,6 +17,7 @@ CONDITIONS: Mapping[str, str] = {
     "potential": "potential",
     "weights_sha256": "potential's weights",
     "reference_sha256": "reference set",
+    "database": "known structures",
     "lab_budget": "laboratory budget",
     "turn_limit": "turn limit",
     "token_limit": "token limit",

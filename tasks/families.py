@@ -8,6 +8,7 @@ else in the user's data folder.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from functools import lru_cache
@@ -146,3 +147,21 @@ def known_database(family: Family, asked: str = "local") -> Database | None:
         return LocalDatabase(Path(asked))
     shipped = DATA / family.id / "known.db"
     return LocalDatabase(shipped) if asked == "local" and shipped.is_file() else None
+
+
+def known_identity(family: Family, asked: str = "local") -> str:
+    """What a run's known structures are called in its record: a file by its hash, as a path tells nobody else.
+
+    Args:
+        family: As for `known_database`.
+        asked: As for `known_database`.
+
+    Returns:
+        "off" where the agent has no such tool.
+    """
+    if asked.startswith(("http://", "https://")):
+        return asked
+    if asked not in ("local", "off"):
+        found = Path(asked)
+        return f"file {hashlib.sha256(found.read_bytes()).hexdigest()[:12]}" if found.is_file() else "no file"
+    return "off" if known_database(family, asked) is None else asked

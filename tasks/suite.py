@@ -98,6 +98,7 @@ def _about(family: Family, reference: ReferenceSet, asked: RunParameters) -> dic
         "potential": reference.provenance.potential,
         "weights_sha256": reference.provenance.weights_sha256,
         "reference_sha256": reference.sha256,
+        "database": families.known_identity(family, asked.database),
         "lab_budget": asked.lab_budget,
         "turn_limit": asked.turn_limit,
         "token_limit": asked.token_limit,
