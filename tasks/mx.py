@@ -25,7 +25,7 @@ def mx(
     journal: str | bool | None = None,
     **unknown: Any,
 ) -> Task:
-    """Transition-metal monochalcogenides and monopnictides, 14 structure types.
+    """Transition-metal monochalcogenides and monopnictides, 16 structure types.
 
     Args:
         harness: How the agent works; default "hep". Others: "planning", "react", "closed_book", and, without
