@@ -150,7 +150,7 @@ def known_database(family: Family, asked: str = "local") -> Database | None:
 
 
 def known_identity(family: Family, asked: str = "local") -> str:
-    """What a run's known structures are called in its record: a file by its hash, as a path tells nobody else.
+    """What the known structures of a run are called on record: a file by its hash, for a path tells nobody.
 
     Args:
         family: As for `known_database`.
