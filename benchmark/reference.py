@@ -144,7 +144,8 @@ def not_built(family: Family, potential_id: str, wanted: Sequence[str] | None, p
         elif wanted is not None and compound.formula not in wanted:
             reasons[compound.formula] = "not built"
     if len(reasons) == len(family.compounds):
-        raise ReferenceError(f"nothing to build: {next(iter(reasons.values()))}")
+        why = (reasons[formula] for formula in wanted or reasons)
+        raise ReferenceError(f"nothing to build: {next(why)}")
     return reasons
 
 

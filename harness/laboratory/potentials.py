@@ -18,11 +18,14 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -228,14 +231,27 @@ def _chgnet(name: str, file: str, description: str) -> Potential:
 
 
 def _mace(name: str, path: Path) -> Calculator:
-    from mace.calculators import MACECalculator
-
     try:
-        # float64: in float32 MACE's forces are too noisy for a relaxation to converge.
-        return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
+        with _hushed():
+            from mace.calculators import MACECalculator
+
+            # float64: in float32 MACE's forces are too noisy for a relaxation to converge.
+            return MACECalculator(model_paths=str(path), device=_device(), default_dtype="float64")
     except _UNREADABLE as e:
         why = str(e).strip().splitlines()[0][:120] if str(e).strip() else type(e).__name__
         raise PotentialError(f"potential {name}: {path} is no MACE model that loads here ({why})") from e
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Without what mace-torch and e3nn say at each start about their own loading."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _mace_file(name: str) -> Potential:

@@ -17,7 +17,7 @@ from ase import Atoms
 from inspect_ai import eval as inspect_eval
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
@@ -198,7 +198,6 @@ def test_a_smaller_set_does_not_take_a_larger_ones_place(built: str, dioxides: P
     build = ("reference", "build", str(dioxides), "--potential", f"mace:{model}")
     assert "has a set with SnO2" in hepbench(*build, "--compounds", "TiO2", code=2)
     assert "has no compound 'XeO2'" in hepbench(*build, "--compounds", "TiO2,XeO2", code=2)
-    assert "nothing to build: no Zr" in hepbench(*build, "--compounds", "ZrO2", code=2)
 
 
 def test_a_run_on_it_relaxes_and_simulates_by_the_model(
@@ -211,7 +210,9 @@ def test_a_run_on_it_relaxes_and_simulates_by_the_model(
         ("relax_structure", {"compound": "ZrO2", "prototype": "rutile"}),
     ]
     outputs = [ModelOutput.for_tool_call("mock", *step) for step in steps]
-    outputs += [ModelOutput.from_content("mock", "That is all.")] * 20
+    outputs += [ModelOutput.from_content("mock", "That is all.") for _ in range(20)]
+    for output in outputs:  # else Inspect counts tokens, by a table that it fetches
+        output.usage = ModelUsage(input_tokens=10, output_tokens=5, total_tokens=15)
     task = family_task(str(dioxides), harness="react", potential=f"mace:{model}", turn_limit=5)
     log = run(task, get_model("mockllm/model", custom_outputs=outputs), tmp_path)
     answers = [m.text for m in messages(log) if m.role == "tool"]
