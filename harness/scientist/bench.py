@@ -10,19 +10,19 @@ from typing import Any
 from hepbench.harness.scientist.conversation import Answer, Call
 from hepbench.harness.scientist.rules import Case
 from hepbench.harness.scientist.script import Script, Turn
-from hepbench.harness.scientist.space import Space
+from hepbench.harness.scientist.space import Space, closeness
 
-SURVEY_SHARE = 0.6
+SURVEY_SHARE = 0.5
 """Share of the budget for the survey, in which each compound is compared in every prototype."""
 FEWEST = 3
 """Compounds that a survey has at least."""
-LEAST = 3
+LEAST = 4
 """A comparison of fewer prototypes says too little."""
 LOST_MEV = 250.0
 """What a prototype that failed, or left the list, is worth when it is considered again, meV/atom."""
 CHANGED_MEV = 5.0
 """What a prototype that became another phase counts above that phase, meV/atom."""
-AT_A_TIME = 6
+AT_A_TIME = 12
 """Comparisons asked for in one turn."""
 
 Job = tuple[str, tuple[str, ...]]
@@ -83,7 +83,7 @@ class Bench:
         """Mean energy above the lowest over measured compounds, near ones weighing most, less its spread."""
         known = [
             (
-                1.0 / (0.05 + self.space.distance(compound, c)) ** 2,
+                closeness(self.space.distance(compound, c)),
                 LOST_MEV if gap is None else min(gap, LOST_MEV),
             )
             for c, starts in self.starts.items()
@@ -115,6 +115,7 @@ class Bench:
             gaps=gaps,
             label=str(data.get("lowest") or min(gaps, key=lambda phase: gaps[phase])),
             trusted=bool(data.get("trusted", True)),
+            tried=frozenset(self.labels[p] for p in prototypes),
         )
 
     def _refused(self, compound: str, refusal: str) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from hepbench.harness.scientist.fitting import tree
-from hepbench.harness.scientist.rules import Case, Rule, RuleList
+from hepbench.harness.scientist.relatives import FEWEST, Relatives, more_often_than
+from hepbench.harness.scientist.rules import Case, Rule
 
 PRIOR_WEIGHT = 2.0
 """The prior counts as much as this many tests."""
 COUNTEREXAMPLE = 0.05
 """Belief in a universal claim after a trusted counterexample: the chance left that the measurement errs."""
+CERTAIN = 0.99
+"""No count of tests makes a claim about most compounds surer than this."""
 
 
 class Claim(Protocol):
@@ -69,27 +71,25 @@ class Covered:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A whole rule list: it says something about every compound."""
+class Mostly:
+    """A rule for the whole family is right in more than a share of all cases.
 
-    rules: RuleList
+    The rule speaks of the measured compounds, and so goes on learning: each compound is predicted from those
+    measured before it.
 
-    def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:  # noqa: ARG002
-        """A compound fits when the list gives its label."""
-        return case.near(self.rules.label(case.values))
+    Attributes:
+        rule: The rule.
+        share: The share, between 0 and 1.
+    """
 
+    rule: Relatives
+    share: float = 0.5
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A tree fitted to all that was measured, judged by leaving one compound out at a time."""
-
-    names: tuple[str, ...]
-    cases: tuple[Case, ...]
-
-    def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:  # noqa: ARG002
-        """A compound fits when the rule, fitted without it, gives its label."""
-        rest = [c for c in self.cases if c.compound != case.compound]
-        return case.near(tree(rest, self.names).label(case.values)) if rest else None
+    def outcome(self, case: Case, others: Sequence[Case]) -> bool | None:
+        """A compound fits when the rule gives its label."""
+        if len(others) < FEWEST:
+            return None
+        return case.near(replace(self.rule, cases=tuple(others)).label(case.values))
 
 
 def belief(claim: Claim, prior: float, fits: int, tested: int) -> float:
@@ -98,8 +98,12 @@ def belief(claim: Claim, prior: float, fits: int, tested: int) -> float:
     For a rule it is (2 * prior + fits) / (2 + tested): the mean of a Beta distribution, Laplace's rule of
     succession with the prior counted as two tests. It rises with each fit and falls with each miss, as the
     stances of evidence ask. For a claim about all of N compounds it is (fits + 1) / (N + 1), Laplace's
-    answer to that question, where this exceeds the prior; and 0.05 after a miss.
+    answer to that question, where this exceeds the prior; and 0.05 after a miss. For a claim that a rule is
+    right in more than some share of all cases it is the chance of just that, 0.99 at most.
     """
+    if isinstance(claim, Mostly):
+        chance = more_often_than(claim.share, prior, fits, tested - fits)
+        return round(min(CERTAIN, max(1 - CERTAIN, chance)), 3)
     if not isinstance(claim, OneForAll):
         return round((PRIOR_WEIGHT * prior + fits) / (PRIOR_WEIGHT + tested), 3)
     if fits < tested:
@@ -110,6 +114,11 @@ def belief(claim: Claim, prior: float, fits: int, tested: int) -> float:
 def belief_words(claim: Claim, prior: float, fits: int, tested: int) -> str:
     """The formula with its numbers."""
     value = belief(claim, prior, fits, tested)
+    if isinstance(claim, Mostly):
+        return (
+            f"P = {value:g}: the chance that it is right in more than {claim.share:.0%} of all cases, by "
+            f"Bayes' rule from the prior {prior:g} and {fits} that fit of {tested} tested."
+        )
     if not isinstance(claim, OneForAll):
         return (
             f"P = ({PRIOR_WEIGHT:g} * prior {prior:g} + {fits} that fit) / ({PRIOR_WEIGHT:g} + {tested} "

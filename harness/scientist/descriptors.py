@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,6 +11,13 @@ from hepbench.harness.scientist.elements import Row, Table, charges, electrons, 
 from hepbench.harness.scientist.formula import Pattern
 
 CATIONS_OF_A_PEROVSKITE = 3
+SLIGHT = 0.05
+KINSHIP: Mapping[str, float] = {"period": SLIGHT, "group": 1.0}
+"""Relatives stand in the same group rather than in the same period, as in any structure map since Pettifor,
+J. Phys. C 19, 285 (1986): the weights of the two in a squared distance, each scaled to its range. Where two
+cations share a sublattice, relatives have the differences in charge and in size in common (Anderson et al.,
+Prog. Solid State Chem. 22, 197 (1993)), and the elements themselves count slightly."""
+OF_BOTH: Mapping[str, float] = {"period": SLIGHT, "group": SLIGHT}
 Values = Mapping[str, float]
 """Descriptor → value, for one compound; what is not known is left out."""
 
@@ -35,10 +42,19 @@ Measure = Callable[[Ions], float | None]
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A measure of a compound with the words for it, such as "r(A)/r(O)"."""
+    """A measure of a compound with the words for it, such as "r(A)/r(O)".
+
+    Attributes:
+        words: What it is called.
+        of: The measure.
+        kinship: How much it counts when relatives are looked for; 0 is not at all.
+        in_rules: Whether rules may speak of it.
+    """
 
     words: str
     of: Measure
+    kinship: float = 0.0
+    in_rules: bool = True
 
 
 @dataclass(frozen=True)
@@ -76,21 +92,29 @@ def describer(pattern: Pattern, table: Table, formulas: Iterable[str]) -> Descri
 
 
 def _catalogue(pattern: Pattern) -> tuple[Descriptor, ...]:
-    """Every descriptor of such a formula, the ones that textbooks would try first at the front."""
+    """Every descriptor of such a formula, the ones that textbooks would try first at the front.
+
+    B and B' may be written in either order, so nothing is said of one of them alone.
+    """
     varying = [i for i, varies in enumerate(pattern.varying) if varies]
     cations = [i for i in varying if i != pattern.anion]
     # two sites with equally many atoms: these compete for their places
     pairs = [(i, j) for i, j in combinations(varying, 2) if pattern.counts[i] == pattern.counts[j]]
     name = pattern.sites
+    alike = [(i, j) for i, j in pairs if name[j] == f"{name[i]}'"]
+    single = [i for i in varying if not any(i in pair for pair in alike)]
     return (
-        *(_size(pattern, i) for i in cations),
-        *(Descriptor(f"|q({name[i]}) - q({name[j]})|", _charge_gap(i, j)) for i, j in _only(pairs, cations)),
+        *(_size(pattern, i) for i in cations if i in single),
         *(
-            Descriptor(f"|r({name[i]}) - r({name[j]})|", _gap(_radius(i), _radius(j)))
+            Descriptor(f"|q({name[i]}) - q({name[j]})|", _charge_gap(i, j), 1.0 if alike else 0.0)
+            for i, j in _only(pairs, cations)
+        ),
+        *(
+            Descriptor(f"|r({name[i]}) - r({name[j]})|", _gap(_radius(i), _radius(j)), 1.0 if alike else 0.0)
             for i, j in _only(pairs, cations)
         ),
         *_tolerance(pattern),
-        *(Descriptor(f"electronegativity of {name[i]}", _electronegativity(i)) for i in varying),
+        *(Descriptor(f"electronegativity of {name[i]}", _electronegativity(i)) for i in single),
         *(
             Descriptor(
                 f"electronegativity difference of {name[i]} and {name[j]}",
@@ -98,12 +122,35 @@ def _catalogue(pattern: Pattern) -> tuple[Descriptor, ...]:
             )
             for i, j in pairs
         ),
-        *(Descriptor(f"d electrons of {name[i]}", _electrons(i, "d")) for i in cations),
-        *(Descriptor(f"f electrons of {name[i]}", _electrons(i, "f")) for i in cations),
-        *(Descriptor(f"charge of {name[i]}", _charge(i)) for i in cations),
-        *(Descriptor(f"period of {name[i]}", _number(i, "period")) for i in varying),
-        *(Descriptor(f"group of {name[i]}", _number(i, "group")) for i in varying),
+        *(
+            Descriptor(f"{shell} electrons of {name[i]}", _electrons(i, shell))
+            for shell in "df"
+            for i in cations
+            if i in single
+        ),
+        *(Descriptor(f"charge of {name[i]}", _charge(i)) for i in cations if i in single),
+        *(
+            Descriptor(f"{key} of {name[i]}", _number(i, key), kinship)
+            for key, kinship in KINSHIP.items()
+            for i in single
+        ),
+        *(d for i, j in alike for d in _of_both(i, j, f"{name[i]} and {name[j]}")),
     )
+
+
+def _of_both(i: int, j: int, names: str) -> Iterator[Descriptor]:
+    """What can be said of two sites whatever their order: the larger, the smaller, and the difference."""
+    for what, first, second in (
+        ("electronegativity", _electronegativity(i), _electronegativity(j)),
+        ("number of d electrons", _electrons(i, "d"), _electrons(j, "d")),
+        ("period", _number(i, "period"), _number(j, "period")),
+        ("group", _number(i, "group"), _number(j, "group")),
+    ):
+        kinship = OF_BOTH.get(what, 0.0)
+        if what != "electronegativity":
+            yield Descriptor(f"difference in {what} of {names}", _gap(first, second))
+        yield Descriptor(f"larger {what} of {names}", _of_two(max, first, second), kinship)
+        yield Descriptor(f"smaller {what} of {names}", _of_two(min, first, second), kinship)
 
 
 def _only(pairs: list[tuple[int, int]], cations: list[int]) -> list[tuple[int, int]]:
@@ -156,9 +203,13 @@ def _electrons(i: int, shell: str) -> Measure:
 
 
 def _gap(first: Measure, second: Measure) -> Measure:
+    return _of_two(lambda a, b: abs(a - b), first, second)
+
+
+def _of_two(joined: Callable[[float, float], float], first: Measure, second: Measure) -> Measure:
     def measure(ions: Ions) -> float | None:
         a, b = first(ions), second(ions)
-        return None if a is None or b is None else abs(a - b)
+        return None if a is None or b is None else joined(a, b)
 
     return measure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, combinations, pairwise
 from typing import NamedTuple
 
@@ -99,12 +100,17 @@ def tree(cases: Cases, names: Names, depth: int = DEPTH) -> RuleList:
     different (TiO2 among the heavier dioxides) is worth a rule of its own, which a count of labels would
     not give it. As the list is read in order, a rule need not repeat that those before it did not apply.
     """
+    return _tree(tuple(cases), tuple(names), depth)
+
+
+@lru_cache(maxsize=1024)  # a replay asks for the same trees again
+def _tree(cases: tuple[Case, ...], names: tuple[str, ...], depth: int) -> RuleList:
     split = _best_split(cases, names) if depth else None
     if split is None:
         return RuleList((), cheapest(cases))
     below, above = Condition(split[0], None, split[1]), Condition(split[0], split[1], None)
-    left = tree([c for c in cases if below.holds(c.values)], names, depth - 1)
-    right = tree([c for c in cases if above.holds(c.values)], names, depth - 1)
+    left = _tree(tuple(c for c in cases if below.holds(c.values)), names, depth - 1)
+    right = _tree(tuple(c for c in cases if above.holds(c.values)), names, depth - 1)
     return _joined(below, left, above, right)
 
 

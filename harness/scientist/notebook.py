@@ -9,7 +9,7 @@ from hepbench.harness.scientist.bench import Bench
 from hepbench.harness.scientist.claims import Claim, belief, belief_words
 from hepbench.harness.scientist.conversation import Answer, Call
 from hepbench.harness.scientist.rules import NEAR_MEV, Case
-from hepbench.harness.scientist.script import Script, Turn, one
+from hepbench.harness.scientist.script import Script, Turn
 
 SUPPORT, REFUTE = 0.8, 0.2
 """Beliefs from which a verdict may be taken."""
@@ -96,51 +96,66 @@ class Notebook:
         return idea
 
 
-def state(
-    book: Notebook,
-    bench: Bench,
-    claim: Claim,
-    statement: str,
-    prior: float,
-    why: str,
-    lineage: Lineage,
-) -> Script[Idea | None]:
-    """State a hypothesis; None when the registry refused it."""
-    names = [p.id for p in lineage.parents]
-    said = {"statement": statement, "prior": prior, "rationale": why}
-    match lineage.how:
-        case "refine":
-            answer = yield from one(why, "refine_hypothesis", parent=names[0], **said)
-        case "merge":
-            answer = yield from one(why, "merge_hypotheses", parents=names, **said)
-        case _ if names:
-            answer = yield from one(why, "propose_hypothesis", inspired_by=names, **said)
-        case _:
-            answer = yield from one(why, "propose_hypothesis", **said)
-    return book.born(answer, claim, prior, len(bench.cases) if lineage.since is None else lineage.since)
+@dataclass(frozen=True)
+class Draft:
+    """A hypothesis about to be stated: its claim, its words, its prior with the reason, its lineage."""
+
+    claim: Claim
+    statement: str
+    prior: float
+    why: str
+    lineage: Lineage = Lineage()
+
+    def call(self) -> Call:
+        """The operation of the registry that states it."""
+        names = [p.id for p in self.lineage.parents]
+        said = {"statement": self.statement, "prior": self.prior, "rationale": self.why}
+        match self.lineage.how:
+            case "refine":
+                return Call("refine_hypothesis", {"parent": names[0], **said})
+            case "merge":
+                return Call("merge_hypotheses", {"parents": names, **said})
+            case _ if names:
+                return Call("propose_hypothesis", {"inspired_by": names, **said})
+            case _:
+                return Call("propose_hypothesis", said)
 
 
-def begin(ideas: Sequence[Idea]) -> Script[None]:
-    """Move proposed ideas under test, in one turn."""
-    waiting = [i for i in ideas if i.state == "proposed"]
-    if waiting:
-        names = ", ".join(i.id for i in waiting)
-        yield from _move(
-            [(i, "under_test", "The next measurements test it.") for i in waiting], f"I test {names}."
-        )
+def state(book: Notebook, bench: Bench, drafts: Sequence[Draft]) -> Script[list[Idea | None]]:
+    """State hypotheses, in one turn; None for each that the registry refused."""
+    if not drafts:
+        return []
+    answers = yield Turn(" ".join(d.why for d in drafts), tuple(d.call() for d in drafts))
+    now = len(bench.cases)
+    return [
+        book.born(answer, d.claim, d.prior, now if d.lineage.since is None else d.lineage.since)
+        for d, answer in zip(drafts, answers, strict=True)
+    ]
 
 
-def settle(ideas: Sequence[Idea], why: str = "") -> Script[None]:
-    """Take the verdict that belief and evidence carry, in one turn; what is refused is set aside or left."""
+def settle(ideas: Sequence[Idea], why: str = "", begun: Sequence[Idea] = ()) -> Script[None]:
+    """Take the verdicts that belief and evidence carry, and put others under test, in one turn.
+
+    Args:
+        ideas: Those to judge; what is refused is set aside or left.
+        why: A word more to the reason.
+        begun: Those to move under test, where they are not yet.
+    """
     waiting = [i for i in ideas if i.is_open]
-    if not waiting:
+    verdicts = [(i, "dormant" if i.state == "proposed" else i.verdict, _reason(i, why)) for i in waiting]
+    tests = [(i, "under_test", "The next measurements test it.") for i in begun if i.state == "proposed"]
+    if not (verdicts or tests):
         return
-    moves = [(i, "dormant" if i.state == "proposed" else i.verdict, _reason(i, why)) for i in waiting]
-    yield from _move(moves, "Verdicts: " + ", ".join(f"{i.id} {to}" for i, to, _ in moves) + ".")
+    yield from _move([*verdicts, *tests], "; ".join(f"{i.id} {to}" for i, to, _ in [*verdicts, *tests]) + ".")
     for idea in waiting:
         for to in ("dormant", "refuted", "supported"):
             if idea.is_open and to != idea.verdict:
                 yield from _move([(idea, to, _reason(idea, why))], f"{idea.id} as {to}, then.")
+
+
+def begin(ideas: Sequence[Idea]) -> Script[None]:
+    """Move proposed ideas under test, in one turn."""
+    return settle((), begun=ideas)
 
 
 def _reason(idea: Idea, why: str) -> str:
@@ -159,17 +174,19 @@ def _move(moves: Sequence[tuple[Idea, str, str]], say: str) -> Script[None]:
 
 
 def weigh(book: Notebook, bench: Bench, ideas: Sequence[Idea]) -> Script[None]:
-    """Hold what was measured since against each idea under test: one turn for an idea."""
+    """Hold what was measured since against each idea under test, in one turn."""
+    asked: list[tuple[Idea, Call]] = []
     for idea in ideas:
         if idea.state == "under_test":
             fits, misses, doubtful = _fresh(idea, book, bench)
-            calls = [
-                *_doubt(idea, doubtful),
-                *_evidence(idea, fits, misses),
-            ]  # doubt leaves the belief as it is
-            if calls:
-                answers = yield Turn(f"What the measurements say about {idea.id}.", tuple(calls))
-                _learn(book, idea, calls, answers)
+            book.noted |= {c.result for c in doubtful}
+            calls = [*_doubt(idea, doubtful), *_evidence(idea, fits, misses)]  # doubt leaves the belief
+            asked += [(idea, call) for call in calls]
+    if asked:
+        names = ", ".join(dict.fromkeys(i.id for i, _ in asked))
+        answers = yield Turn(f"What the measurements say about {names}.", tuple(call for _, call in asked))
+        for (idea, call), answer in zip(asked, answers, strict=True):
+            _learn(idea, call, answer)
 
 
 def _fresh(idea: Idea, book: Notebook, bench: Bench) -> tuple[list[Case], list[Case], list[Case]]:
@@ -235,14 +252,10 @@ def _doubt(idea: Idea, cases: Sequence[Case]) -> list[Call]:
     ]
 
 
-def _learn(book: Notebook, idea: Idea, calls: Sequence[Call], answers: Sequence[Answer]) -> None:
-    for call, answer in zip(calls, answers, strict=True):
-        results = call.arguments["results"]
-        idea.used |= set(results)
-        stance = call.arguments["stance"]
-        if stance == "inconclusive":
-            book.noted |= set(results)
-        elif answer.ok and answer.data.get("trusted", True):
-            idea.tested += len(results)
-            idea.fits += len(results) if stance == "supports" else 0
-        idea.belief = float(answer.data.get("belief", idea.belief))
+def _learn(idea: Idea, call: Call, answer: Answer) -> None:
+    results, stance = call.arguments["results"], call.arguments["stance"]
+    idea.used |= set(results)
+    if stance != "inconclusive" and answer.ok and answer.data.get("trusted", True):
+        idea.tested += len(results)
+        idea.fits += len(results) if stance == "supports" else 0
+    idea.belief = float(answer.data.get("belief", idea.belief))

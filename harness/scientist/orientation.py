@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hepbench.harness.scientist.bench import Bench
 from hepbench.harness.scientist.conversation import Answer, Call
 from hepbench.harness.scientist.descriptors import describer
 from hepbench.harness.scientist.elements import ASKED
-from hepbench.harness.scientist.formula import Pattern, pattern_of
-from hepbench.harness.scientist.notebook import Notebook
-from hepbench.harness.scientist.rules import RuleList
+from hepbench.harness.scientist.formula import pattern_of
+from hepbench.harness.scientist.notebook import Idea, Notebook
+from hepbench.harness.scientist.relatives import Relatives
 from hepbench.harness.scientist.script import Script, Turn, one
 from hepbench.harness.scientist.space import space
 
@@ -31,14 +31,24 @@ class Study:
         book: Hypotheses.
         family: What the compounds are called.
         label_name: What the label is called, such as "polymorph".
-        kept: The rule that predictions are made from, once there is one.
+        rules: Rules for the whole family, in the order they were made, each with its hypothesis.
     """
 
     bench: Bench = field(default_factory=Bench)
     book: Notebook = field(default_factory=Notebook)
     family: str = "compounds"
     label_name: str = "phase"
-    kept: RuleList | None = None
+    rules: list[tuple[Idea | None, Relatives]] = field(default_factory=list)
+
+    @property
+    def kept(self) -> Relatives | None:
+        """The rule that predictions are made from: the last that is supported, or else the last.
+
+        It draws on all that is measured by now.
+        """
+        supported = [rule for idea, rule in self.rules if idea is not None and idea.state == "supported"]
+        last = (supported or [rule for _, rule in self.rules])[-1:]
+        return replace(last[0], cases=tuple(self.bench.trusted)) if last else None
 
 
 def orient(study: Study) -> Script[None]:
@@ -49,9 +59,20 @@ def orient(study: Study) -> Script[None]:
     pattern = pattern_of(study.bench.compounds)
     if pattern is None:
         return
-    table = yield from _element_table(study, pattern)
+    own = list(dict.fromkeys(e for c in study.bench.compounds for e in pattern.elements(c)))
+    table = yield from _element_table(own, own, "Element data of these compounds.")
     compounds = study.bench.compounds
     study.bench.space = space(describer(pattern, table, compounds), compounds)
+
+
+def look_ahead(study: Study) -> Script[None]:
+    """Element data of what a sealed compound may hold: asked last, so that it is not carried along."""
+    known = study.bench.space.describer
+    if known is None:
+        return
+    wanted = [e for e in ASKED if e not in known.table]
+    rows = yield from _element_table(wanted, [], "Elements that I may be asked about, before I end.")
+    study.bench.space = replace(study.bench.space, describer=replace(known, table={**known.table, **rows}))
 
 
 def _take_down(study: Study, answer: Answer) -> None:
@@ -64,17 +85,14 @@ def _take_down(study: Study, answer: Answer) -> None:
     study.bench.budget = float(data.get("budget_left", study.bench.budget))
 
 
-def _element_table(study: Study, pattern: Pattern) -> Script[dict[str, Any]]:
-    """Rows for the family's own elements first, then for all that a sealed compound may hold."""
-    own = dict.fromkeys(e for c in study.bench.compounds for e in pattern.elements(c))
-    wanted = list(dict.fromkeys([*own, *ASKED]))
+def _element_table(wanted: Sequence[str], sure: Sequence[str], say: str) -> Script[dict[str, Any]]:
+    """Rows for the elements wanted; of a call that is refused, for those that were not the reason."""
     chunks = [wanted[i : i + ELEMENTS_AT_A_TIME] for i in range(0, len(wanted), ELEMENTS_AT_A_TIME)]
-    say = "Element data, for these compounds and for the ones that I shall be asked about later."
     answers = yield Turn(say, tuple(_ask(chunk) for chunk in chunks))
     table: dict[str, Any] = {}
     for chunk, answer in zip(chunks, answers, strict=True):
         heard = answer
-        if not answer.ok and (known := _without_refused(chunk, answer.refusal, list(own))):
+        if not answer.ok and (known := _without_refused(chunk, answer.refusal, sure)):
             (heard,) = yield Turn("Again, without what was refused.", (_ask(known),))
         table |= {str(r["element"]): r for r in heard.data.get("elements") or () if "element" in r}
     return table

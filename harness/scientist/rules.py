@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from hepbench.harness.scientist.descriptors import Values
 
@@ -26,14 +26,16 @@ class Case:
         gaps: Phase → energy above the lowest, meV/atom, for the phases that were compared.
         label: The lowest phase.
         trusted: The laboratory's checks passed.
+        tried: Phases that it was started as; of one that is not among the gaps nothing was left.
     """
 
     compound: str
     result: str
-    values: Values
-    gaps: Mapping[str, float]
+    values: Values = field(hash=False)
+    gaps: Mapping[str, float] = field(hash=False)
     label: str
     trusted: bool = True
+    tried: frozenset[str] = frozenset()
 
     def lowest(self, label: str) -> bool:
         """Whether that phase is the lowest, or tied with it."""
@@ -117,11 +119,3 @@ class RuleList:
         """The whole list in words."""
         said = [f"{rule.words()} prefers {rule.label}" for rule in self.rules]
         return "; else ".join([*said, f"{self.otherwise} for all others" if said else self.otherwise])
-
-
-def share(rules: RuleList, cases: Iterable[Case], values: Values) -> float:
-    """How often the part of a rule list that decides about `values` was right, (fits + 1) / (n + 2)."""
-    leaf = rules.leaf(values)
-    alike = [c for c in cases if rules.leaf(c.values) == leaf]
-    right = sum(c.lowest(leaf.label if leaf else rules.otherwise) for c in alike)
-    return (right + 1) / (len(alike) + 2)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hepbench.harness.scientist.conversation import Call, Conversation, Question
-from hepbench.harness.scientist.fitting import cheapest, tree
+from hepbench.harness.scientist.fitting import cheapest
 from hepbench.harness.scientist.orientation import NOT_AN_LLM, Study
+from hepbench.harness.scientist.relatives import Relatives, fitted
 from hepbench.harness.scientist.research import research
-from hepbench.harness.scientist.rules import RuleList, share
+from hepbench.harness.scientist.rules import RuleList
 from hepbench.harness.scientist.script import Script, Turn, replay
 
-WRAP_UP_TOOLS = frozenset(("transition_hypothesis", "list_hypotheses", "finish_research"))
+WRAP_UP_TOOLS = frozenset(
+    ("element_properties", "transition_hypothesis", "list_hypotheses", "finish_research")
+)
 """What is still worth a turn when few turns are left."""
+MOST_WORDS = 1_500
+"""Characters that the list of measured compounds may add to the rule."""
 
 
 def scientist(talk: Conversation) -> Turn:
@@ -27,8 +32,8 @@ def scientist(talk: Conversation) -> Turn:
 def _predict(talk: Conversation, question: Question) -> Script[None]:
     """Predict from the rule kept; once more, by the majority alone, if that is refused."""
     study = _remembered(talk)
-    for rules in (_rules(study), RuleList((), _majority(study, question))):
-        answer = (yield Turn("My rule, applied to each compound.", (_submission(rules, study, question),)))[0]
+    for rule in (_rule(study), Relatives(RuleList((), _majority(study, question)), (), ())):
+        answer = (yield Turn("My rule, applied to each compound.", (_submission(rule, study, question),)))[0]
         if answer.ok:
             return
 
@@ -44,9 +49,10 @@ def _remembered(talk: Conversation) -> Study:
     return study
 
 
-def _rules(study: Study) -> RuleList:
+def _rule(study: Study) -> Relatives:
     """The rule kept; without one, what the measurements suggest."""
-    return study.kept or tree(study.bench.trusted, study.bench.space.names)
+    space = study.bench.space
+    return study.kept or fitted(study.bench.trusted, space.names, space.axes)
 
 
 def _majority(study: Study, question: Question) -> str:
@@ -55,15 +61,24 @@ def _majority(study: Study, question: Question) -> str:
     return cheapest(allowed) or next(iter(question.labels), study.label_name)
 
 
-def _submission(rules: RuleList, study: Study, question: Question) -> Call:
+def _submission(rule: Relatives, study: Study, question: Question) -> Call:
     fallback = _majority(study, question)
     predictions = []
     for compound in question.compounds:
         values = study.bench.space.values(compound)
-        label = rules.label(values)
-        sure = share(rules, study.bench.trusted, values)
+        label = rule.label(values)
+        sure = rule.confidence(values)
         if label not in (question.labels or (label,)) or not label:
             label, sure = fallback, 1.0 / max(1, len(question.labels))
         predictions.append({"compound": compound, "label": label, "confidence": round(sure, 3)})
-    said = rules.words() if rules.otherwise else f"nothing was measured, so a guess: {fallback}"
-    return Call("submit_predictions", {"predictions": predictions, "rule": f"{NOT_AN_LLM} {said}."})
+    known = f"{rule.words()}. {_measured(rule)}" if rule.cases else f"always {fallback}: a guess"
+    return Call("submit_predictions", {"predictions": predictions, "rule": f"{NOT_AN_LLM} {known}."})
+
+
+def _measured(rule: Relatives) -> str:
+    """The compounds that a rule goes back to, by their lowest phase."""
+    found: dict[str, list[str]] = {}
+    for case in rule.cases:
+        found.setdefault(case.label, []).append(case.compound)
+    said = "Lowest: " + "; ".join(f"{label} in {', '.join(names)}" for label, names in found.items())
+    return said if len(said) <= MOST_WORDS else f"{len(rule.cases)} compounds were measured"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,23 +11,50 @@ from hepbench.harness.scientist.descriptors import Describer, Values
 
 FAR = 10.0
 """Farther than any two compounds are in scaled descriptors."""
+NO_CLOSER = 0.1
+"""Below this distance relatives count alike: a tenth of the way across the groups of the family."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A descriptor as a direction of the space.
+
+    Attributes:
+        name: The descriptor.
+        low: Its least value on the measurable compounds.
+        span: Its range on these.
+        weight: What its square counts.
+    """
+
+    name: str
+    low: float
+    span: float
+    weight: float
+
+    def place(self, values: Values) -> float:
+        """The coordinate of a compound; the middle of the range where the value is not known."""
+        value = values.get(self.name)
+        scaled = 0.5 if value is None else (value - self.low) / self.span
+        return math.sqrt(self.weight) * scaled
 
 
 @dataclass(frozen=True)
 class Space:
-    """Descriptors of the measurable compounds, and how far apart these are.
+    """The measurable compounds as relatives of each other, and their descriptors.
 
-    For distances, descriptors are scaled to [0, 1] on the measurable compounds; what is not known is 0.5.
+    Distances are taken over the descriptors that tell kinship, each scaled to its range on the measurable
+    compounds and weighted. A family of which none of these is known takes all its descriptors alike.
 
     Attributes:
         describer: Turns any formula of the family into descriptors.
         described: Compound → its descriptors.
-        distances: Compound → root mean square differences of its scaled descriptors from those of each
-            compound, in the order of `described`.
+        axes: What distances are taken over.
+        distances: Compound → distance from each compound, in the order of `described`.
     """
 
     describer: Describer | None = None
     described: Mapping[str, Values] = field(default_factory=dict)
+    axes: tuple[Axis, ...] = ()
     distances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -36,8 +63,8 @@ class Space:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The descriptors in use."""
-        return tuple(d.words for d in self.describer.catalogue) if self.describer else ()
+        """The descriptors that rules may speak of."""
+        return tuple(d.words for d in self.describer.catalogue if d.in_rules) if self.describer else ()
 
     def values(self, compound: str) -> Values:
         """Descriptors of a compound, also of one that cannot be measured."""
@@ -76,21 +103,30 @@ class Space:
         return min((self.distance(compound, c) for c in seen), default=FAR)
 
 
+def closeness(distance: float) -> float:
+    """What a compound at that distance counts in an average over relatives, 1 / (0.01 + d²)³."""
+    return (NO_CLOSER**2 + distance**2) ** -3
+
+
+def apart(axes: Sequence[Axis], a: Values, b: Values) -> float:
+    """The distance of any two compounds, by their descriptors."""
+    return math.dist([x.place(a) for x in axes], [x.place(b) for x in axes])
+
+
 def space(describer: Describer, compounds: Sequence[str]) -> Space:
     """The space of these compounds."""
     known = {c: describer.values(c) for c in compounds}
-    limits = []
-    for name in (d.words for d in describer.catalogue):
-        column = [v[name] for v in known.values() if name in v]
+    kin = [d for d in describer.catalogue if d.kinship]
+    axes = tuple(_axes(((d.words, d.kinship) for d in kin), known.values()))
+    if not axes:
+        axes = tuple(_axes(((d.words, 1.0) for d in describer.catalogue), known.values()))
+    points = {c: tuple(x.place(values) for x in axes) for c, values in known.items()}
+    distances = {c: tuple(math.dist(p, q) for q in points.values()) for c, p in points.items()}
+    return Space(describer, known, axes, distances)
+
+
+def _axes(weights: Iterable[tuple[str, float]], known: Collection[Values]) -> Iterator[Axis]:
+    for name, weight in weights:
+        column = [v[name] for v in known if name in v]
         if column and max(column) > min(column):
-            limits.append((name, min(column), max(column)))
-    points = {
-        c: tuple((values.get(n, (low + high) / 2) - low) / (high - low) for n, low, high in limits)
-        for c, values in known.items()
-    }
-    root = math.sqrt(max(1, len(limits)))
-    return Space(
-        describer,
-        known,
-        {c: tuple(math.dist(p, q) / root for q in points.values()) for c, p in points.items()},
-    )
+            yield Axis(name, min(column), max(column) - min(column), weight)

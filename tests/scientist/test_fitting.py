@@ -6,17 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hepbench.harness.scientist.claims import Covered, FollowsDescriptor, LeftOut, OneForAll, belief
+from hepbench.harness.scientist.claims import (
+    Covered,
+    FollowsDescriptor,
+    Mostly,
+    OneForAll,
+    belief,
+)
 from hepbench.harness.scientist.fitting import best_condition, cost, sharpened, threshold, tree
-from hepbench.harness.scientist.rules import Case, Condition, Rule, RuleList, share
+from hepbench.harness.scientist.relatives import Relatives, fitted, more_often_than
+from hepbench.harness.scientist.rules import Case, Condition, Rule, RuleList
+from hepbench.harness.scientist.space import Axis
 
 
 def case(number: int, label: str, *, size: float, other: float = 0.0) -> Case:
-    return Case(f"C{number}", f"R{number}", {"size": size, "other": other}, {label: 0.0, "rival": 9.0}, label)
+    values, gaps = {"size": size, "other": other}, {label: 0.0, "rival": 9.0}
+    return Case(f"C{number}", f"R{number}", values, gaps, label, tried=frozenset(("open", "dense")))
 
 
 SMALL_TO_LARGE = [case(i, "open" if i < 4 else "dense", size=i / 10, other=i % 3) for i in range(8)]
 NAMES = ("size", "other")
+AXES = (Axis("size", 0.0, 0.7, 1.0),)
+ALL_A = Relatives(RuleList((), "a"), (), ())
 
 
 def test_a_single_limit_is_found() -> None:
@@ -48,7 +59,7 @@ def test_a_rule_is_sharpened_by_its_exceptions_alone() -> None:
 def test_a_tree_reads_as_a_list() -> None:
     rules = tree(SMALL_TO_LARGE, NAMES, 3)
     assert rules.words() == "size ≤ 0.35 prefers open; else dense for all others"
-    assert share(rules, SMALL_TO_LARGE, {"size": 0.1}) == pytest.approx(5 / 6)
+    assert [rules.label({"size": size}) for size in (0.1, 0.9)] == ["open", "dense"]
 
 
 def test_a_tree_of_nothing_says_nothing() -> None:
@@ -88,11 +99,20 @@ def test_ties_count_as_fits() -> None:
 
 @given(st.floats(0.01, 0.99), st.integers(0, 50), st.integers(0, 50))
 def test_belief_goes_the_way_of_the_evidence(prior: float, fits: int, misses: int) -> None:
-    claim = Covered(Rule((), "a"))
-    now = belief(claim, prior, fits, fits + misses)
-    assert belief(claim, prior, fits + 1, fits + misses + 1) >= now
-    assert belief(claim, prior, fits, fits + misses + 1) <= now
-    assert 0.0 <= now <= 1.0
+    for claim in (Covered(Rule((), "a")), Mostly(ALL_A)):
+        now = belief(claim, prior, fits, fits + misses)
+        assert belief(claim, prior, fits + 1, fits + misses + 1) >= now
+        assert belief(claim, prior, fits, fits + misses + 1) <= now
+        assert 0.0 <= now <= 1.0
+
+
+def test_a_claim_about_most_is_as_sure_as_a_count_allows() -> None:
+    assert more_often_than(0.5, 0.5, 0, 0) == pytest.approx(0.5)
+    assert more_often_than(0.5, 0.5, 3, 0) == pytest.approx(15 / 16)
+    assert more_often_than(0.5, 0.5, 5, 5) == pytest.approx(0.5)
+    assert more_often_than(0.3, 0.2, 0, 0) == pytest.approx(0.2)
+    assert more_often_than(0.3, 0.5, 4, 4) > more_often_than(0.5, 0.5, 4, 4)
+    assert belief(Mostly(ALL_A), 0.5, 200, 200) == 0.99
 
 
 def test_one_counterexample_defeats_a_universal_claim() -> None:
@@ -110,9 +130,50 @@ def test_claims_say_nothing_about_what_they_do_not_cover() -> None:
     assert FollowsDescriptor("absent").outcome(last, SMALL_TO_LARGE[:-1]) is None
 
 
-def test_leaving_out_refits_without_the_compound() -> None:
-    odd = case(99, "odd", size=0.2)
-    cases = (*SMALL_TO_LARGE, odd)
-    claim = LeftOut(NAMES, cases)
-    assert claim.outcome(odd, []) is False
-    assert claim.outcome(SMALL_TO_LARGE[7], []) is True
+def clear(number: int, label: str, *, size: float, other: float = 0.0) -> Case:
+    """A case in which every other phase lies far above."""
+    values, tried = {"size": size, "other": other}, frozenset(("open", "dense"))
+    return Case(f"C{number}", f"R{number}", values, {label: 0.0}, label, tried=tried)
+
+
+def test_relatives_decide_and_those_of_the_own_class_count_more() -> None:
+    near, far = clear(1, "open", size=0.30), clear(2, "dense", size=0.45)
+    alone = Relatives(RuleList((), ""), (near, far), AXES)
+    assert alone.label({"size": 0.36}) == "open"
+    small = Rule((Condition("size", None, 0.35),), "open")
+    parted = Relatives(RuleList((small,), "dense"), (near, far), AXES)
+    assert parted.label({"size": 0.36}) == "dense"
+    assert "classes: size ≤ 0.35 prefers open" in parted.words()
+
+
+def test_what_was_never_tried_speaks_neither_for_nor_against_a_phase() -> None:
+    tried = [
+        Case("C1", "R1", {"size": 0.1}, {"open": 0.0}, "open", tried=frozenset({"open", "dense"})),
+        Case("C2", "R2", {"size": 0.2}, {"dense": 0.0, "open": 5.0}, "dense"),
+    ]
+    known = Relatives(RuleList((), ""), tuple(tried), AXES)
+    assert known.label({"size": 0.1}) == "open"
+    untried = (Case("C1", "R1", {"size": 0.1}, {"open": 4.0, "other": 0.0}, "other"), tried[1])
+    assert Relatives(RuleList((), ""), untried, AXES).energies({"size": 0.1})["dense"] == 0.0
+
+
+def test_confidence_is_how_often_compounds_as_clear_were_right() -> None:
+    rule = fitted(SMALL_TO_LARGE, NAMES, AXES)
+    assert 0.5 < rule.confidence({"size": 0.0}) < 1.0
+    mixed = [case(i, "open" if i % 2 else "dense", size=i / 10) for i in range(8)]
+    assert Relatives(RuleList((), ""), tuple(mixed), AXES).confidence({"size": 0.0}) < 0.5
+    assert Relatives(RuleList((), "open"), (), ()).confidence({}) == 0.5
+
+
+def test_a_rule_for_most_waits_for_a_few_compounds_and_learns_from_those_before() -> None:
+    claim = Mostly(Relatives(RuleList((), ""), (), AXES))
+    assert claim.outcome(SMALL_TO_LARGE[3], SMALL_TO_LARGE[:2]) is None
+    assert claim.outcome(SMALL_TO_LARGE[3], SMALL_TO_LARGE[:3]) is True
+    assert claim.outcome(SMALL_TO_LARGE[7], SMALL_TO_LARGE[:4]) is False
+    assert claim.outcome(SMALL_TO_LARGE[7], SMALL_TO_LARGE[:7]) is True
+
+
+def test_where_classes_say_it_all_relatives_beyond_them_are_left_out() -> None:
+    cases = [clear(i, "open" if i < 12 else "dense", size=i / 10, other=i % 12 / 12) for i in range(24)]
+    assert fitted(cases, ("size",), (Axis("other", 0.0, 0.25, 1.0),)).strict
+    assert not fitted(cases, ("size",), (Axis("size", 0.0, 2.4, 1.0),)).strict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from hepbench.harness.laboratory.elements import element_row as real_row
 from hepbench.harness.scientist.conversation import read
+from hepbench.harness.scientist.orientation import Study
+from hepbench.harness.scientist.research import research
 from hepbench.harness.scientist.scientist import scientist
+from hepbench.harness.scientist.script import replay
 
 Law = Callable[[str], dict[str, float]]
 
@@ -226,3 +230,28 @@ def test_a_long_conversation_is_read_quickly(usual: Any) -> None:
 
 def test_no_warning_of_the_protocol_stands_against_it(usual: Any) -> None:
     assert usual.world.registry.state.warnings == []
+
+
+def test_predictions_follow_a_supported_hypothesis_that_says_the_same_rule(usual: Any) -> None:
+    study = Study()
+    replay(research(study), replace(read(usual.messages), tools=frozenset()))
+    rule = study.kept
+    assert rule is not None
+    for compound, prediction in usual.world.predictions.items():
+        assert prediction["label"] == rule.label(study.bench.space.values(compound))
+    assert rule.words() in usual.world.rule
+    stated = [h for h in usual.world.registry.state.hypotheses.values() if rule.words() in h.statement]
+    assert [h.state for h in stated] == ["supported"]
+
+
+def test_a_run_reads_little_because_element_tables_are_not_carried_along(usual: Any) -> None:
+    asked_at = [
+        turn
+        for turn, message in enumerate(m for m in usual.messages if isinstance(m, ChatMessageAssistant))
+        if any(c.function == "element_properties" for c in message.tool_calls or [])
+    ]
+    assert len(asked_at) == 2
+    assert asked_at[1] >= usual.turns - 6  # what only a sealed compound may hold is asked just before the end
+    assert usual.turns <= 45
+    read_in_all = sum(len(m.text) for length, _ in usual.offered for m in usual.messages[:length])
+    assert read_in_all <= 45 * 25_000
