@@ -80,7 +80,7 @@ def verify(
     scheduler: Scheduler = "",
     output: Folder = None,
 ) -> None:
-    """Recompute a random sample from scratch; exit code 1 when an energy, volume or phase differs."""
+    """Recompute a random sample from scratch; exit code 1 when one ends elsewhere."""
     with _one_line_errors():
         from hepbench.benchmark.verification import TOLERANCE, verify_sample
         from hepbench.harness.laboratory.cluster import open_pool

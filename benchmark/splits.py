@@ -4,8 +4,9 @@ Whole chemical families named in the family file are the extrapolation. Of the o
 interpolation, spread over the chemical families by the largest remainder. A draw is thrown away, and the next
 one made, when always guessing the most frequent exploration label would score 0.6 or more on a held-out part,
 or when a held-out compound's answer is seen for no exploration compound, so that no rule could name it. The
-result is a function of the seed, the family and the truth. Compounds that are left out go to exploration:
-they can be measured, and nobody is asked about them.
+result is a function of the seed, the family and the truth. Nobody is asked about compounds that are left out.
+They can be measured like the exploration compounds, but for those of an extrapolation family, which nobody
+explores.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def _draw(family: Family, truths: Mapping[str, Truth], draw: int) -> dict[str, P
     parts: dict[str, Part] = dict.fromkeys((c.formula for c in family.compounds), "exploration")
     asked = [c for c in family.compounds if not truths[c.formula].left_out]
     inside = [c for c in asked if c.chemical_family not in family.extrapolation]
-    for compound in asked:
-        if compound not in inside:
+    for compound in family.compounds:
+        if compound.chemical_family in family.extrapolation:
             parts[compound.formula] = "extrapolation"
     for group, count in _quotas(inside, family.interpolation_share):
         for compound in rng.sample(group, count):

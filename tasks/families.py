@@ -103,8 +103,9 @@ def reference_set(family: str, name: str) -> ReferenceSet:
 def within(family: Family, reference: ReferenceSet) -> Family:
     """The family as far as a reference set can ask it.
 
-    Compounds that a partial set does not hold are gone. Held-out compounds whose truth is in doubt with this
-    potential are explored: they can be measured, and nobody is asked about them.
+    Compounds that a partial set does not hold are gone. Nobody is asked about compounds whose truth is in
+    doubt with this potential: those of the interpolation are explored, among the others of their chemical
+    family; those of an extrapolation family, which nobody explores, are gone too.
 
     Raises:
         ReferenceError: the set is of another version of the family, or leaves nothing to explore or predict.
@@ -117,7 +118,8 @@ def within(family: Family, reference: ReferenceSet) -> Family:
             raise ReferenceError(
                 f"{reference.path} is of another version of the family: it has no {compound.formula}"
             ) from None
-        if compound.formula not in reference.not_held:
+        unexplored = bool(left_out) and compound.part == "extrapolation"
+        if compound.formula not in reference.not_held and not unexplored:
             part = "exploration" if left_out else compound.part
             compounds.append(compound.model_copy(update={"part": part}))
     kept = family.model_copy(update={"compounds": tuple(compounds)})
@@ -161,7 +163,10 @@ def known_identity(family: Family, asked: str = "local") -> str:
     """
     if asked.startswith(("http://", "https://")):
         return asked
-    if asked not in ("local", "off"):
-        found = Path(asked)
-        return f"file {hashlib.sha256(found.read_bytes()).hexdigest()[:12]}" if found.is_file() else "no file"
-    return "off" if known_database(family, asked) is None else asked
+    if asked == "off" or known_database(family, asked) is None:
+        return "off"
+    shipped = asked == "local"
+    place = DATA / family.id / "known.db" if shipped else Path(asked)
+    if not place.is_file():
+        return "no file"
+    return f"{'local' if shipped else 'file'} {hashlib.sha256(place.read_bytes()).hexdigest()[:12]}"

@@ -71,3 +71,13 @@ def test_a_set_that_leaves_no_question_is_one_line(
     with pytest.raises(PrerequisiteError, match=told) as raised:
         ao2()
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("family_id", families.FAMILY_IDS)
+def test_no_compound_of_an_extrapolation_family_can_be_explored(family_id: str) -> None:
+    """Not even one that nobody is asked about: it would tell of the others."""
+    family = families.load(family_id)
+    asked = families.within(family, families.reference_set(family_id, families.DEFAULT_POTENTIAL))
+    explored = {c.chemical_family for c in asked.of_part("exploration")}
+    assert asked.of_part("extrapolation")
+    assert not explored & set(family.extrapolation)
