@@ -119,8 +119,9 @@ class Potential:
         """Why the potential does not run here, without fetching anything; empty when it does."""
         try:
             self._require_packages()
-            self.weights()
-        except PotentialUnavailable as e:
+            if self.weights() is None:
+                self.load()  # nothing but loading tells whether there is such a factory
+        except PotentialError as e:
             return str(e)
         return ""
 
@@ -373,10 +374,10 @@ def _sevennet(name: str, keyword: str, file: str, description: str) -> Potential
 
 
 def _ase_factory(name: str) -> Potential:
-    try:
-        _, module, factory = name.split(":")
-    except ValueError:
-        raise UnknownPotential(f"{name!r}: an ASE calculator is named 'ase:module:factory'") from None
+    found = re.fullmatch(r"ase:([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)", name)
+    if found is None:
+        raise UnknownPotential(f"{name!r}: an ASE calculator is named 'ase:module:factory'")
+    module, factory = found.groups()
 
     def here() -> None:
         if importlib.util.find_spec(module.partition(".")[0]) is None:
@@ -384,11 +385,18 @@ def _ase_factory(name: str) -> Potential:
 
     def load() -> Calculator:
         try:
-            built: Calculator = getattr(importlib.import_module(module), factory)()
+            build = getattr(importlib.import_module(module), factory)
         except ImportError as e:
             raise PotentialUnavailable(f"potential {name}: cannot import {module}: {e}") from e
         except AttributeError:
             raise PotentialUnavailable(f"potential {name}: {module} has no {factory}") from None
+        try:
+            built: Calculator = build()
+        except _UNREADABLE as e:
+            why = " ".join(f"{type(e).__name__}: {e}".split())[:120]
+            raise PotentialError(f"potential {name}: {factory}() fails ({why})") from e
+        if not hasattr(built, "get_potential_energy"):
+            raise PotentialError(f"potential {name}: {factory}() gives no ASE calculator")
         return built
 
     return Potential(name, "an ASE calculator", (), here, load, "its own precision", lambda: "its own device")

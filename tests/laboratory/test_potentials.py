@@ -175,10 +175,20 @@ def test_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     one = CliRunner().invoke(app, ["potentials", "ase:ase.calculators.emt:EMT"])
     assert one.exit_code == 0
     assert one.output.startswith("✓ ase:ase.calculators.emt:EMT")
-    for wrong in ("nothing", "mace:/no/such.model"):
+    for wrong in (
+        "nothing",
+        "mace:/no/such.model",
+        "ase:os:getcwd",
+        "ase:ase.nosuch:Foo",
+        "ase:ase.calculators.emt:Foo",
+        "ase:ase:Atom",
+        "ase:builtins:iter",
+        "ase::x",
+    ):
         asked = CliRunner().invoke(app, ["potentials", wrong])
         assert asked.exit_code == 2
         assert "Traceback" not in asked.output
+        assert "runs here" not in asked.output
 
 
 def _env() -> dict[str, str]:
