@@ -130,8 +130,9 @@ def query_database(lab: Laboratory, database: Database) -> Tool:
 
         Answers with one entry for each structure: what it is called, which listed prototype it is (null: none
         of them), space group, cell (a, b, c in Å, angles in degrees), volume (Å³/atom) and where it comes
-        from. Free. What is known from experiment or from another calculation need not be what the potential
-        of this question prefers: it helps to think, but it is no measurement and cannot move a belief.
+        from. An empty list says that this database has none, not that none is known. Free. What is known from
+        experiment or from another calculation need not be what the potential of this question prefers: it
+        helps to think, but it is no measurement and cannot move a belief.
 
         Args:
             compound: Formula of an exploration compound, for example "TiO2".
