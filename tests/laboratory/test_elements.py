@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -117,12 +116,8 @@ def test_unknown_symbols_are_named_with_a_hint(name: str, hint: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_repeated_look_up_costs_less_than_a_millisecond() -> None:
-    element_row("Mn")
-    begin = time.process_time()
-    for _ in range(1000):
-        element_row("Mn")
-    assert (time.process_time() - begin) / 1000 < 1e-3
+def test_an_element_is_looked_up_once() -> None:
+    assert element_row("Mn") is element_row("Mn")
 
 
 def test_pymatgen_is_loaded_at_the_first_look_up_and_torch_never() -> None:

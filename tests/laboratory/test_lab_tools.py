@@ -429,27 +429,6 @@ def test_random_calls_through_inspect_never_raise(make_lab: MakeLab, call: Call)
     assert answer.text or answer.error
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("relax_structure", {"compound": "TiO2", "prototype": "rutile"}),
-        ("element_properties", {"elements": ["Ti"]}),
-    ],
-)
-def test_a_repeated_call_costs_about_a_millisecond(bench: Bench, name: str, arguments: Any) -> None:
-    """Looking up takes microseconds; the rest is checking, hashing and recording the answer."""
-    execute = bench.tools[name]
-
-    async def many() -> float:
-        await execute(**arguments)
-        begin = time.process_time()
-        for _ in range(100):
-            await execute(**arguments)
-        return (time.process_time() - begin) / 100
-
-    assert bench._context.run(anyio.run, many) < 2e-3
-
-
 def test_the_tools_load_neither_torch_nor_pymatgen() -> None:
     program = (
         "import sys; import hepbench.harness.laboratory.tools\n"
@@ -615,9 +594,7 @@ def test_a_limit_of_the_sample_kills_the_worker(
     slow_lab: Callable[[float], Laboratory], pid_file: Path, tmp_path: Path
 ) -> None:
     lab = slow_lab(300.0)
-    begin = time.monotonic()
     log = run_sample(lab, tmp_path, ONE_SLOW, time_limit=10)
-    assert time.monotonic() - begin < 50
     sample = sample_of(log)
     assert sample.limit is not None
     assert sample.limit.type == "time"
