@@ -102,6 +102,8 @@ def _about(family: Family, reference: ReferenceSet, asked: RunParameters) -> dic
         "lab_budget": asked.lab_budget,
         "turn_limit": asked.turn_limit,
         "token_limit": asked.token_limit,
+        "context_limit": asked.context_limit,
+        "live_time_limit": asked.live_time_limit,
     }
 
 

@@ -10,7 +10,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from hepbench.harness.agents.conduct import conduct, instruct
 from hepbench.harness.agents.prompts import prompt
-from hepbench.harness.agents.run import begin
+from hepbench.harness.agents.run import ResearchLimits, begin
 from hepbench.harness.agents.window import window_of
 
 
@@ -19,13 +19,14 @@ def closed_book(context_limit: int | None = None) -> Solver:
     """Predict without any research.
 
     Args:
-        context_limit: Context window in tokens, for a model that Inspect does not know.
+        context_limit: Context window in tokens; None for the task's own, else what Inspect knows.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        registry = begin(state, "closed_book")
+        limits = ResearchLimits.of(state, context=context_limit)
+        registry = begin(state, "closed_book", limits)
         state.tools = []
         instruct(state, prompt("closed_book"))
-        return await conduct(state, registry, window_of(context_limit), research=None)
+        return await conduct(state, registry, window_of(limits.context), research=None)
 
     return solve

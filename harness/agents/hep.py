@@ -27,16 +27,16 @@ def hep(
     Args:
         turn_limit: Model generations for the research phase; None for the task's own limit, else 150.
         token_limit: Tokens for the research phase; None for the task's own limit, if it has one.
-        context_limit: Context window in tokens, for a model that Inspect does not know.
+        context_limit: Context window in tokens; None for the task's own, else what Inspect knows.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        limits = ResearchLimits.of(state, turn_limit, token_limit)
-        registry = begin(state, "hep")
+        limits = ResearchLimits.of(state, turn_limit, token_limit, context_limit)
+        registry = begin(state, "hep", limits)
         instruct(state, _instructions(registry, limits))
         finish = Finish(registry)
         tools = [*as_laboratory(state.tools, registry), *registry_tools(), finish_tool(finish)]
-        window = window_of(context_limit, lambda: _standing(registry))
+        window = window_of(limits.context, lambda: _standing(registry))
         research = Research(
             tools=lambda: tools,
             limits=limits,

@@ -56,17 +56,17 @@ def planning(
     Args:
         turn_limit: Model generations for the research phase; None for the task's own limit, else 150.
         token_limit: Tokens for the research phase; None for the task's own limit, if it has one.
-        context_limit: Context window in tokens, for a model that Inspect does not know.
+        context_limit: Context window in tokens; None for the task's own, else what Inspect knows.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        limits = ResearchLimits.of(state, turn_limit, token_limit)
-        registry = begin(state, "planning")
+        limits = ResearchLimits.of(state, turn_limit, token_limit, context_limit)
+        registry = begin(state, "planning", limits)
         instruct(state, prompt("planning", turn_limit=limits.turns))
         finish, plan = Finish(registry), Plan()
         submit, revise = plan_tools(plan, registry)
         desk = Desk(plan, [submit], [*state.tools, revise, finish_tool(finish)])
-        window = window_of(context_limit, desk.standing)
+        window = window_of(limits.context, desk.standing)
         research = Research(
             tools=desk.tools,
             limits=limits,

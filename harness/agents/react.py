@@ -20,16 +20,16 @@ def react(
     Args:
         turn_limit: Model generations for the research phase; None for the task's own limit, else 150.
         token_limit: Tokens for the research phase; None for the task's own limit, if it has one.
-        context_limit: Context window in tokens, for a model that Inspect does not know.
+        context_limit: Context window in tokens; None for the task's own, else what Inspect knows.
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
-        limits = ResearchLimits.of(state, turn_limit, token_limit)
-        registry = begin(state, "react")
+        limits = ResearchLimits.of(state, turn_limit, token_limit, context_limit)
+        registry = begin(state, "react", limits)
         instruct(state, prompt("react", turn_limit=limits.turns))
         finish = Finish(registry)
         tools = [*state.tools, finish_tool(finish)]
-        window = window_of(context_limit)
+        window = window_of(limits.context)
         research = Research(
             tools=lambda: tools, limits=limits, window=window, is_finished=lambda: finish.finished
         )

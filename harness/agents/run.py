@@ -38,19 +38,40 @@ AnyTool = Tool | ToolDef
 
 @dataclass(frozen=True)
 class ResearchLimits:
-    """Limits of the research phase alone; reaching one leads to the prediction phase."""
+    """Limits in force in a run.
+
+    Attributes:
+        turns: Generations of the research phase; reaching them leads to the prediction phase.
+        tokens: Tokens of the research phase; likewise.
+        context: Context window in tokens; None for what Inspect knows of the model.
+    """
 
     turns: int = 150
     tokens: int | None = None
+    context: int | None = None
 
     @classmethod
-    def of(cls, state: TaskState, turns: int | None, tokens: int | None) -> ResearchLimits:
+    def of(
+        cls,
+        state: TaskState,
+        turns: int | None = None,
+        tokens: int | None = None,
+        context: int | None = None,
+    ) -> ResearchLimits:
         """The limits given to the harness; where it was given none, those of the task.
 
         So `--solver hepbench/planning` works under the same limits as the task's own harness.
         """
         about = state.metadata.get("about", {})
-        return cls(turns or about.get("turn_limit") or cls.turns, tokens or about.get("token_limit"))
+        return cls(
+            turns or about.get("turn_limit") or cls.turns,
+            tokens or about.get("token_limit"),
+            context or about.get("context_limit"),
+        )
+
+    def about(self) -> dict[str, int | None]:
+        """As the record names them."""
+        return {"turn_limit": self.turns, "token_limit": self.tokens, "context_limit": self.context}
 
 
 @dataclass
@@ -138,13 +159,20 @@ def _show_empty_hands(output: ModelOutput) -> None:
         )
 
 
-def begin(state: TaskState, harness: str) -> Registry:
+def begin(state: TaskState, harness: str, limits: ResearchLimits | None = None) -> Registry:
     """Start the sample's record, with the rules and provenance that the task put into its metadata.
 
     The run's id is the same for the same sample and epoch, so that two runs differ in their times alone.
+
+    Args:
+        state: The sample's state. What its task says of the run is corrected to what is in force: another
+            solver may have taken the harness's place, with limits of its own.
+        harness: Name of the harness.
+        limits: Those in force; None for a harness that has none.
     """
-    about = dict(state.metadata.get("about", {}))
-    about["harness"] = harness
+    about = {**state.metadata.get("about", {}), "harness": harness, **(limits.about() if limits else {})}
+    if "about" in state.metadata:
+        state.metadata["about"] = about
     rules = ProtocolRules.model_validate(state.metadata.get("rules", {}))
     run_id = f"{about.get('task', 'task')}/{state.sample_id}/{state.epoch}"
     return start_registry(run_id, rules, about, journal=str(state.metadata.get("journal", AUTO)))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from inspect_ai.log import EvalLog
+
 from hepbench.harness.laboratory.family import Family, FamilyError
 from hepbench.harness.laboratory.laboratory import LabSettings
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004
@@ -27,6 +29,7 @@ PROVENANCE, SEALED, LABORATORY = "provenance", "held-outs", "laboratory"
 RELAXATIONS = frozenset({"relax_structure", "compare_structures"})
 """Tools whose answers the reference set gives, and a relaxation can check."""
 
+_SOLVER_LIMITS = ("turn_limit", "token_limit", "context_limit")
 _OWN_WORDS = frozenset({"result", "budget_left", "provenance"})
 
 
@@ -91,7 +94,7 @@ def provenance(subject: Subject) -> Iterator[Finding]:
 def _header_findings(subject: Subject) -> Iterator[Finding]:
     if subject.header is None:
         return
-    stated = subject.header.eval.metadata or {}
+    stated = {**(subject.header.eval.metadata or {}), **_by_solver(subject.header)}
     for name, value in subject.about.items():
         if name in stated and stated[name] != value:
             yield Finding(PROVENANCE, f"{name} is {value!r} in the record and {stated[name]!r} in the header")
@@ -101,6 +104,15 @@ def _header_findings(subject: Subject) -> Iterator[Finding]:
     version = subject.header.eval.task_version
     if str(version) != str(subject.about.get("task_version")):
         yield Finding(PROVENANCE, f"the header has task version {version!r}, the record another")
+
+
+def _by_solver(header: EvalLog) -> dict[str, Any]:
+    """What `--solver hepbench/… -S …` put in the place of the task's own harness and limits."""
+    package, _, name = (header.eval.solver or "").partition("/")
+    if package != "hepbench":
+        return {}
+    given = header.eval.solver_args_passed or {}
+    return {"harness": name, **{limit: given[limit] for limit in _SOLVER_LIMITS if given.get(limit)}}
 
 
 def _truth_findings(metadata: Mapping[str, Any], world: World) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
+from hepbench.harness.agents.react import react
 from hepbench.reports.audit.audit import Report, audit
 from hepbench.tasks.ao2 import ao2
 
@@ -48,6 +49,23 @@ def test_every_harness_leaves_a_clean_log(harness: str, tmp_path: Path) -> None:
     log = run(tmp_path, harness=harness, lab_budget=40)
     assert log.status == "success"
     assert audited(log).runs[0].ours
+
+
+def test_another_solver_with_limits_of_its_own(tmp_path: Path) -> None:
+    """`--solver hepbench/react -S turn_limit=3` is in the header; a record that hides it is found out."""
+    task, solver = ao2(lab_budget=40), react(turn_limit=3)
+    log = inspect_eval(task, model="hepbench/hasty", solver=solver, log_dir=str(tmp_path), display="none")[0]
+    audited(log)
+
+    def hidden(sample: forging.Sample) -> int:
+        started = forging.events(sample)[0]
+        started["payload"]["about"]["turn_limit"] = sample["metadata"]["about"]["turn_limit"] = 150
+        forging.rehash(sample)
+        return 1
+
+    forging.forge(Path(log.location), tmp_path / "forged.eval", hidden)
+    found = [str(f) for f in audit(str(tmp_path / "forged.eval")).findings]
+    assert any("turn_limit is 150 in the record and 3 in the header" in text for text in found), found
 
 
 def test_epochs_and_the_hasty_policy(tmp_path: Path) -> None:
