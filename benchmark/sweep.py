@@ -12,10 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from inspect_ai import Task, eval_set
+from inspect_ai import Task, eval_set, task_with
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog, read_eval_log
-from inspect_ai.model import ModelCost, ModelInfo, get_model, get_model_info, set_model_info
+from inspect_ai.model import (
+    GenerateConfig,
+    Model,
+    ModelCost,
+    ModelInfo,
+    ModelRoles,
+    get_model,
+    get_model_info,
+    set_model_info,
+)
 from pydantic import TypeAdapter, ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS, HARNESSES, HarnessName
@@ -30,7 +39,39 @@ NO_MODEL = "none/none"
 AGENTS: tuple[HarnessName, ...] = tuple(name for name in HARNESSES if name not in FLOORS)
 """The harnesses that ask a model."""
 
+_USED = (
+    "holds runs that this sweep does not have: name a new folder, or ask for what was asked there before, "
+    "and more"
+)
 _TASKS = {"ao2": ao2, "a2bbo6": a2bbo6, "mx": mx}
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the models are asked, the same for all of them; a floor asks none and gets nothing of it.
+
+    Attributes:
+        model_args: What `-M` gives to the provider, such as {"responses_api": False}.
+        base_url: Of the provider; None for its own.
+        roles: Models beside the agent's, such as "auditor".
+        generate: Temperature, reasoning effort, retries and so on.
+    """
+
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    base_url: str | None = None
+    roles: ModelRoles = field(default_factory=dict)
+    generate: GenerateConfig = field(default_factory=GenerateConfig)
+
+    def model(self, name: str) -> Model:
+        """The model of that name.
+
+        Raises:
+            PrerequisiteError: there is no such provider, or it does not take what it is given.
+        """
+        try:
+            return get_model(name, base_url=self.base_url, **self.model_args)
+        except (ValueError, TypeError) as e:
+            raise PrerequisiteError(f"model {name}: {e}") from e
 
 
 @dataclass(frozen=True)
@@ -42,18 +83,21 @@ class Sweep:
         tasks: Ids of families, or folders of your own ones.
         harnesses: Harnesses that ask a model, floors, or both; a floor is run once a task.
         arguments: Parameters of the tasks, the same for all, such as {"lab_budget": 100}.
+        asking: How the models are asked.
     """
 
     models: Sequence[str]
     tasks: Sequence[str] = FAMILY_IDS
     harnesses: Sequence[HarnessName] = HARNESSES
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    asking: Asking = field(default_factory=Asking)
 
     def __iter__(self) -> Iterator[Task]:
         """Every run as a task with a model of its own.
 
         Raises:
-            PrerequisiteError: a parameter is wrong, or a family or its reference set cannot be used.
+            PrerequisiteError: a parameter or a model is wrong, or a family or its reference set cannot be
+                used.
         """
         for name in self.tasks:
             for harness in self.harnesses:
@@ -64,8 +108,10 @@ class Sweep:
         given = {**self.arguments, "harness": harness}
         parameters(name, given)  # one line for a parameter that does not exist
         task: Task = _TASKS[name](**given) if name in _TASKS else family(family=name, **given)
-        task.model = get_model(model)
-        return task
+        if harness in FLOORS:
+            return task_with(task, model=get_model(model))
+        config = task.config.merge(self.asking.generate)
+        return task_with(task, model=self.asking.model(model), config=config, model_roles=self.asking.roles)
 
 
 def prices(path: Path) -> dict[str, ModelCost]:
@@ -97,11 +143,29 @@ def run_sweep(sweep: Sweep, log_dir: str, **options: Any) -> tuple[bool, list[Ev
 
     Returns:
         Whether every run succeeded, and their logs.
+
+    Raises:
+        PrerequisiteError: something of it cannot be run, or the folder cannot be its own.
     """
-    done, logs = eval_set(list(sweep), log_dir=log_dir, **options)
+    tasks = list(sweep)
+    if "://" not in log_dir:
+        _make(Path(log_dir))
+    try:
+        done, logs = eval_set(tasks, log_dir=log_dir, **options)
+    except PrerequisiteError as e:
+        if "log-dir-allow-dirty" in str(e.message):
+            raise PrerequisiteError(f"{log_dir} {_USED}") from e
+        raise
     if done and Path(log_dir).is_dir():
         _remove_torsos(Path(log_dir))
     return done, logs
+
+
+def _make(log_dir: Path) -> None:
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise PrerequisiteError(f"{log_dir} cannot be the set's folder: {e.strerror or e}") from e
 
 
 def _remove_torsos(log_dir: Path) -> None:

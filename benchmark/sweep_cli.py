@@ -3,60 +3,91 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+
+from hepbench.benchmark.sweep_options import with_generate_options
 
 MODELS = "Model, as Inspect names it; say it again for more."
 HARNESS = "A harness or a floor; say it again for more. Default: all."
 TASK = "ao2, a2bbo6, mx, or a family's folder; say it again for more. Default: the three."
 ARGUMENT = "A task parameter, such as lab_budget=100; say it again for more."
+MODEL_ARGUMENT = "For the models' provider, such as responses_api=false; say it again for more."
+ROLE = "A model beside the agent's, such as auditor=openai/…; say it again for more."
+FAIL = "Whether a run that fails stops its task; without it, it counts as wrong."
 COSTS = "Prices, for the money column (see costs.example.yaml)."
+Many = list[str] | None
+Display = Literal["full", "conversation", "rich", "plain", "log", "none"]
 
 
+@with_generate_options
 def sweep(
     log_dir: Annotated[str, typer.Argument(help="Folder of the set; run again, it does what is missing.")],
-    model: Annotated[list[str] | None, typer.Option("--model", "-m", help=MODELS)] = None,
-    harness: Annotated[list[str] | None, typer.Option("--harness", help=HARNESS)] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", help=TASK)] = None,
-    argument: Annotated[list[str] | None, typer.Option("-T", help=ARGUMENT)] = None,
+    model: Annotated[Many, typer.Option("--model", "-m", help=MODELS)] = None,
+    harness: Annotated[Many, typer.Option("--harness", help=HARNESS)] = None,
+    task: Annotated[Many, typer.Option("--task", help=TASK)] = None,
+    argument: Annotated[Many, typer.Option("-T", metavar="NAME=VALUE", help=ARGUMENT)] = None,
+    model_arg: Annotated[Many, typer.Option("-M", metavar="NAME=VALUE", help=MODEL_ARGUMENT)] = None,
+    model_base_url: Annotated[str | None, typer.Option(help="URL of the models' provider.")] = None,
+    model_role: Annotated[Many, typer.Option(metavar="ROLE=MODEL", help=ROLE)] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 1,
+    limit: Annotated[str | None, typer.Option(help="Samples of each task: 10, or 10-20.")] = None,
     max_tasks: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 4,
+    max_samples: Annotated[int | None, typer.Option(min=1, help="Epochs of a run at a time.")] = None,
+    fail_on_error: Annotated[
+        bool | None, typer.Option("--fail-on-error/--no-fail-on-error", help=FAIL)
+    ] = None,
     costs: Annotated[Path | None, typer.Option("--model-cost-config", help=COSTS, exists=True)] = None,
-    display: Annotated[str, typer.Option(help="As Inspect's: full, rich, plain, log or none.")] = "rich",
+    display: Annotated[Display, typer.Option(help="As Inspect's.")] = "rich",
+    *,
+    generate: dict[str, Any],
 ) -> None:
     """Run tasks × harnesses × models, and the floors once, as one eval set.
+
+    Options of models are those of `inspect eval-set` and go to every model; floors get none of them.
 
     Exit code: 0 when every run succeeded; 1 when one did not; 2 when something asked for cannot be run.
     """
     from inspect_ai._util.error import PrerequisiteError
-    from pydantic import TypeAdapter, ValidationError
 
-    from hepbench.benchmark.sweep import Sweep, prices, run_sweep
-    from hepbench.harness.agents.harnesses import FLOORS, HARNESSES, HarnessName
+    from hepbench.benchmark import sweep_options as read
+    from hepbench.benchmark.sweep import Asking, Sweep, prices, run_sweep
 
     try:
-        chosen = TypeAdapter(list[HarnessName]).validate_python(harness or list(HARNESSES))
-        if not model and set(chosen) - FLOORS:
-            raise PrerequisiteError("a harness that asks a model needs one: --model openai/…")  # noqa: TRY301
+        asking = Asking(
+            model_args=read.pairs("-M", model_arg or ()),
+            base_url=model_base_url,
+            roles=read.roles(model_role or ()),
+            generate=read.generate_config(generate),
+        )
+        models = [name for given in model or () for name in given.split(",") if name]
         wanted = Sweep(
-            model or [], **({"tasks": task} if task else {}), harnesses=chosen, arguments=_read(argument)
+            models,
+            **({"tasks": task} if task else {}),
+            harnesses=_harnesses(harness, models),
+            arguments=read.pairs("-T", argument or ()),
+            asking=asking,
         )
         options: dict[str, Any] = {"model_cost_config": prices(costs)} if costs else {}
-        done, _ = run_sweep(wanted, log_dir, epochs=epochs, max_tasks=max_tasks, display=display, **options)
-    except ValidationError:
-        typer.echo(f"hepbench sweep: a harness is one of {', '.join(HARNESSES)}", err=True)
-        raise typer.Exit(2) from None
+        options |= {"epochs": epochs, "limit": read.samples(limit), "fail_on_error": fail_on_error}
+        options |= {"max_tasks": max_tasks, "max_samples": max_samples, "display": display}
+        done, _ = run_sweep(wanted, log_dir, **options)
     except PrerequisiteError as e:
-        typer.echo(f"hepbench sweep: {e.message}", err=True)
+        typer.echo(f"hepbench sweep: {read.one_line(e.message)}", err=True)
         raise typer.Exit(2) from e
     if not done:
         raise typer.Exit(1)
 
 
-def _read(arguments: list[str] | None) -> dict[str, Any]:
-    """`name=value` pairs, the values as YAML: as `inspect eval -T` reads them."""
-    import yaml
+def _harnesses(asked: list[str] | None, models: list[str]) -> Any:
+    from inspect_ai._util.error import PrerequisiteError
 
-    pairs = (argument.partition("=") for argument in arguments or [])
-    return {name: yaml.safe_load(value) for name, _, value in pairs}
+    from hepbench.harness.agents.harnesses import FLOORS, HARNESSES
+
+    chosen = asked or list(HARNESSES)
+    if set(chosen) - set(HARNESSES):
+        raise PrerequisiteError(f"a harness is one of {', '.join(HARNESSES)}")
+    if not models and set(chosen) - FLOORS:
+        raise PrerequisiteError("a harness that asks a model needs one: --model openai/…")
+    return chosen
