@@ -29,9 +29,10 @@ def leaderboard(logs: Logs, output: Output = None, task: Suite = None, workers: 
 
     from hepbench.benchmark.leaderboard.collect import collect
     from hepbench.benchmark.leaderboard.pool import readings
+    from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.opening import LogError
 
-    with one_line_errors("leaderboard", LogError, OSError):
+    with one_line_errors("leaderboard", LogError, ScoreTableError, OSError):
         found = collect(logs, partial(readings, workers=workers))
         from hepbench.benchmark.leaderboard.build import build_leaderboard
         from hepbench.benchmark.leaderboard.forms import to_terminal, write_files

@@ -38,7 +38,10 @@ class TaskResult(Part):
 
 
 class Cost(Part):
-    """Means over the entry's runs; null where the logs do not say."""
+    """Means over the entry's runs; null where the logs do not say.
+
+    Calls, tokens and money are the agent's own: a grader's, a reader's and an auditor's are not in them.
+    """
 
     lab_calls: float | None
     model_calls: float | None

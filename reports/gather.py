@@ -12,17 +12,22 @@ from typing import Any
 
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
 from inspect_ai.scorer import Score
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS
+from hepbench.harness.agents.usage import AgentUsage
 from hepbench.harness.protocol.auditor import ROLE as AUDITOR
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.opening import LogError, LoggedSample, OpenLog, open_log
+from hepbench.reports.options import asked_model
 from hepbench.reports.records import Item, RunRecord
+from hepbench.scorers.heldout import measures
+from hepbench.scorers.outcomes import HeldOut, Outcome
 
 HEADLINE = "heldout_accuracy"
+_TRUTH = TypeAdapter(tuple[HeldOut, ...])
 _ENDED = ("success", "error")
 _LIMITS = ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit", "turn_limit")
 
@@ -146,7 +151,11 @@ def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str,
     about: Mapping[str, Any] = {**(header.eval.metadata or {}), **sample.metadata.get("about", {})}
     scores = {} if sample.error else dict(sample.scores or {})
     harness = str(about.get("harness", "unknown"))
-    numbers = score_values(scores)
+    numbers, used = score_values(scores), _agents_usage(sample)
+    rows = (scores[HEADLINE].metadata or {}).get("compounds") if HEADLINE in scores else None
+    if not rows:
+        silent = _silent(sample)
+        rows, numbers = [outcome.row() for outcome in silent], {**numbers, **_measures(silent, sample)}
     return RunRecord(
         where=where,
         log_id=header.eval.eval_id,
@@ -154,22 +163,53 @@ def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str,
         finished=header.status == "success",
         created=str(header.eval.created),
         task=str(about.get("task", header.eval.task)),
-        model="–" if harness in FLOORS else header.eval.model,
+        model="–" if harness in FLOORS else asked_model(header),
         harness=harness,
         sample=str(sample.id),
         epoch=sample.epoch,
         conditions=_conditions(header, sample, about),
-        items=_items(scores, sample.metadata["heldout"]),
+        items=tuple(map(_item, rows)),
         scores=numbers,
         tools=tools,
         flow=dict((scores["step_flow"].metadata or {}).get("flow", {})) if "step_flow" in scores else {},
-        tokens=sum(usage.total_tokens for usage in sample.model_usage.values()),
-        money=numbers.get("money"),
+        tokens=used.input_tokens + used.output_tokens,
+        money=used.cost,
         wall=sample.total_time,
         working=sample.working_time,
         error=shorten(clean(sample.error.message)) if sample.error else "",
         limit=sample.limit.type if sample.limit else "",
     )
+
+
+def _silent(sample: EvalSample) -> list[Outcome]:
+    """The held-out compounds of a run without the score: none is predicted, as the scorer would see it.
+
+    Raises:
+        LogError: the sample's metadata does not hold the truth as the scorer wants it.
+    """
+    try:
+        truth = _TRUTH.validate_python(sample.metadata["heldout"])
+    except ValidationError as e:
+        raise LogError(f"its held-out compounds cannot be read: {shorten(clean(str(e)), 120)}") from e
+    return [Outcome(item, None) for item in truth]
+
+
+def _measures(outcomes: Sequence[Outcome], sample: EvalSample) -> dict[str, float]:
+    """Their scores, as far as they are known: nobody can say how well a prediction would have been stated."""
+    found = measures(outcomes, str(sample.metadata.get("exploration_majority")))
+    return {name: value for name, value in found.items() if math.isfinite(value)}
+
+
+def _agents_usage(sample: EvalSample) -> AgentUsage:
+    """What the agent's own generations cost, also in a run that failed. No grader's or auditor's is in it.
+
+    Raises:
+        LogError: the log holds no numbers there.
+    """
+    try:
+        return sample.store_as(AgentUsage)
+    except ValidationError as e:
+        raise LogError(f"its usage cannot be read: {shorten(clean(str(e)), 120)}") from e
 
 
 def score_values(scores: Mapping[str, Score]) -> dict[str, float]:
@@ -194,6 +234,8 @@ def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -
         "lab_budget": about.get("lab_budget"),
         "turn_limit": about.get("turn_limit"),
         "token_limit": about.get("token_limit"),
+        "context_limit": about.get("context_limit"),
+        "live_time_limit": about.get("live_time_limit"),
         "rules": sample.metadata.get("rules"),
         "auditor": _auditor(header),
         "sample_limits": {name: limit for name, limit in limits.items() if limit is not None},
@@ -207,20 +249,14 @@ def _auditor(header: EvalLog) -> str | None:
     return ", ".join(model.model for model in models) or None
 
 
-def _items(scores: Mapping[str, Score], heldout: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
-    """The scored compounds; for a run without the score, every compound as not predicted and so wrong."""
-    scored = (scores[HEADLINE].metadata or {}).get("compounds") if HEADLINE in scores else None
-    rows: Iterable[Mapping[str, Any]] = scored or [{**row, "right": False} for row in heldout]
-    return tuple(
-        Item(
-            compound=str(row["compound"]),
-            cluster=str(row["chemical_family"]),
-            part=str(row["part"]),
-            labels=tuple(str(label) for label in row["labels"]),
-            predicted=row.get("predicted"),
-            confidence=row.get("confidence"),
-            right=bool(row["right"]),
-            regret=row.get("regret_meV_per_atom"),
-        )
-        for row in rows
+def _item(row: Mapping[str, Any]) -> Item:
+    return Item(
+        compound=str(row["compound"]),
+        cluster=str(row["chemical_family"]),
+        part=str(row["part"]),
+        labels=tuple(str(label) for label in row["labels"]),
+        predicted=row.get("predicted"),
+        confidence=row.get("confidence"),
+        right=bool(row["right"]),
+        regret=row.get("regret_meV_per_atom"),
     )

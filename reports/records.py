@@ -21,11 +21,16 @@ CONDITIONS: Mapping[str, str] = {
     "lab_budget": "laboratory budget",
     "turn_limit": "turn limit",
     "token_limit": "token limit",
+    "context_limit": "context limit",
+    "live_time_limit": "time limit of a live call",
     "rules": "protocol rules",
     "auditor": "independent auditor",
     "sample_limits": "limits of the sample",
 }
 """What must be equal before two runs of a task may be compared → what it is called."""
+
+OF_THE_QUESTION = ("task_version", "potential", "weights_sha256", "reference_sha256")
+"""The conditions that a floor shares too: it is told the truth, and has neither laboratory nor limits."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class RunRecord:
         finished: The log ended without an error.
         created: UTC time at which the log was begun, ISO 8601.
         task: Such as "hepbench/ao2".
-        model: As Inspect names it; the harness's name for a floor, which has no model.
+        model: As Inspect names it, with the options that were set (see `options`); "–" for a floor.
         harness: How the agent worked.
         sample: Id of the sample.
         epoch: From 1.
@@ -74,8 +79,8 @@ class RunRecord:
         tools: Tool that the agent was offered → hash of its definition. They belong to the harness, so that
             only runs of the same harness may be held against each other by them.
         flow: How often a step category (row) was followed by another (column).
-        tokens: Of all models together.
-        money: US dollars, or None where no prices were given.
+        tokens: Of the agent's own generations, read and written.
+        money: Their price in US dollars, or None where no prices were given.
         wall: Seconds by the clock.
         working: Seconds without waiting for rate limits and the like.
         error: What ended the sample before its time; empty if nothing did.
@@ -129,12 +134,18 @@ def entry_name(entry: tuple[str, str]) -> str:
     return harness if harness in FLOORS else f"{model} · {harness}"
 
 
-def differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
-    """The conditions in which two runs differ, one line for each: "laboratory budget: 160 ≠ 80"."""
+def differing(a: Mapping[str, Any], b: Mapping[str, Any], *, floor: bool = False) -> list[str]:
+    """The conditions in which two runs differ, one line for each: "laboratory budget: 160 ≠ 80".
+
+    Args:
+        a: Conditions of the one.
+        b: Conditions of the other.
+        floor: One of them is a floor, for which only the question counts.
+    """
     return [
         f"{name}: {_shown(a.get(key))} ≠ {_shown(b.get(key))}"
         for key, name in CONDITIONS.items()
-        if a.get(key) != b.get(key)
+        if a.get(key) != b.get(key) and (key in OF_THE_QUESTION or not floor)
     ]
 
 

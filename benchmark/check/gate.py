@@ -118,7 +118,7 @@ def _conditions(baseline: Baseline, found: Collection) -> Iterator[Check]:
     """Runs under other conditions are not held against the baseline at all."""
     for entry in baseline.entries:
         for run in _runs(found, entry):
-            differences = differing(entry.conditions, run.conditions)
+            differences = differing(entry.conditions, run.conditions, floor=entry.kind == "floor")
             differences += differing_tools(entry.tools, run.tools) if not run.error else []
             if differences:
                 yield Check(

@@ -100,10 +100,14 @@ def compare_sides(a: Side, b: Side) -> Comparison:
 def _common_tasks(a: Collection, b: Collection) -> tuple[Collection, Collection]:
     common = set(a.tasks) & set(b.tasks)
     for task in sorted(common):
-        differences = differing(a.conditions[task], b.conditions[task])
+        differences = differing(a.conditions[task], b.conditions[task], floor=_is_floor(a) or _is_floor(b))
         if differences:
             raise SideError(f"{task} was run under different conditions: {'; '.join(differences)}")
     return a.of_tasks(common), b.of_tasks(common)
+
+
+def _is_floor(runs: Collection) -> bool:
+    return all(run.kind == "floor" for run in runs.runs)
 
 
 def _means(runs: Collection, stratum: str) -> pd.DataFrame:

@@ -109,13 +109,13 @@ def _without_retried(runs: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def _comparable(runs: Sequence[RunRecord], left_out: Sequence[LeftOut]) -> Collection:
-    """Keep for each task the runs under its most frequent conditions."""
+    """Keep for each task the runs under its most frequent conditions, and the floors of the same question."""
     conditions = {task: _usual_conditions(runs, task) for task in sorted({run.task for run in runs})}
     kept: list[RunRecord] = []
     odd: dict[str, str] = {}
     for run in runs:
-        differences = differing(conditions[run.task], run.conditions)
-        if differences and run.kind != "floor":
+        differences = differing(conditions[run.task], run.conditions, floor=run.kind == "floor")
+        if differences:
             odd[log_name(run.where)] = (
                 f"not comparable with the other runs of {run.task}: {'; '.join(differences)}"
             )
@@ -138,8 +138,12 @@ def _sorted(
 
 
 def _usual_conditions(runs: Sequence[RunRecord], task: str) -> Mapping[str, Any]:
-    """The conditions of most logs of the task; of equals, the first in their canonical order."""
-    logs = {run.log_id: run for run in runs if run.task == task}
+    """The conditions of most logs of the task; of equals, the first in their canonical order.
+
+    Floors have no vote, unless nothing else is there.
+    """
+    logs = {run.log_id: run for run in runs if run.task == task and run.kind != "floor"}
+    logs = logs or {run.log_id: run for run in runs if run.task == task}
     counts = Counter(json.dumps(run.conditions, sort_keys=True) for run in logs.values())
     usual = min(counts, key=lambda text: (-counts[text], text))
     found: Mapping[str, Any] = json.loads(usual)

@@ -135,7 +135,8 @@ def explanation(board: Leaderboard) -> str:
     return (
         f"Suite: {line(suite) or 'none'}. Accuracy is the mean over tasks; in brackets its 95 % interval "
         "over chemical families. Entries of one rank cannot be told apart from the first of them (sign-flip "
-        "permutation over families, Holm, 5 %). Samples that failed count as wrong."
+        "permutation over families, Holm, 5 %). Samples that failed count as wrong, with the regret of a "
+        "missing prediction; their Brier score is unknown, and in no mean."
     )
 
 

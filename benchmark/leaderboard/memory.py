@@ -2,7 +2,8 @@
 
 An audit, and the parsing of a long transcript, depend on nothing but the log, the journals beside it, and
 this installation. Their outcome is kept under the hash of all three in the user's cache folder.
-`HEPBENCH_CACHE` names another folder; `HEPBENCH_CACHE=off` forgets and remembers nothing.
+`HEPBENCH_CACHE` names another folder; `HEPBENCH_CACHE=off` forgets and remembers nothing. What was not asked
+for longest leaves when there is too much of it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,48 @@ from hepbench.harness.protocol.journal import JournalError
 from hepbench.reports.opening import local_path
 
 VARIABLE = "HEPBENCH_CACHE"
+MOST_ENTRIES = 20_000
+MOST_BYTES = 200_000_000
 _CHUNK = 1 << 20
+_BETWEEN = 256  # entries that a process adds before it looks again for too many: 20,000 take a while to list
+_added = 0
+_NAME = re.compile(r"[0-9a-f]{64}\.")
+
+
+@dataclass(frozen=True)
+class MemoryInfo:
+    """What is remembered: where, of how many logs' parts, in how many bytes."""
+
+    place: Path
+    entries: int
+    bytes: int
+
+
+def info(cache: str | None = None) -> MemoryInfo | None:
+    """What is remembered; None where nothing is.
+
+    Args:
+        cache: As `HEPBENCH_CACHE`; its value if None.
+    """
+    folder = _folder(cache)
+    if folder is None:
+        return None
+    files = _files(folder)
+    return MemoryInfo(folder, len(files), sum(size for _, size, _ in files))
+
+
+def clear(cache: str | None = None) -> None:
+    """Forget everything.
+
+    Args:
+        cache: As `HEPBENCH_CACHE`; its value if None.
+
+    Raises:
+        OSError: a file cannot be deleted.
+    """
+    folder = _folder(cache)
+    for _, _, path in [] if folder is None else _files(folder):
+        path.unlink(missing_ok=True)
 
 
 def recalled(where: str, kind: str) -> Any:
@@ -35,7 +79,9 @@ def recalled(where: str, kind: str) -> Any:
     place = place_of(where, kind)
     if place is not None and place.is_file():
         with suppress(OSError, ValueError):
-            return json.loads(place.read_bytes())
+            value = json.loads(place.read_bytes())
+            os.utime(place)  # it was asked for
+            return value
     return None
 
 
@@ -59,6 +105,34 @@ def _keep(place: Path, value: Any) -> None:
     unfinished = place.with_suffix(f".{os.getpid()}")
     unfinished.write_text(json.dumps(value), encoding="utf-8")
     unfinished.replace(place)
+    global _added  # noqa: PLW0603 - a count of this process
+    if _added % _BETWEEN == 0:
+        _forget_the_oldest(place.parent)
+    _added += 1
+
+
+def _forget_the_oldest(folder: Path) -> None:
+    """Down to nine tenths of the bounds where one is passed, so that it is not passed again at once."""
+    files = sorted(_files(folder), reverse=True)
+    if len(files) <= MOST_ENTRIES and sum(size for _, size, _ in files) <= MOST_BYTES:
+        return
+    kept = 0
+    for number, (_, size, path) in enumerate(files, start=1):
+        kept += size
+        if number > 0.9 * MOST_ENTRIES or kept > 0.9 * MOST_BYTES:
+            path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> list[tuple[float, int, Path]]:
+    """Time of last use, size and path of all that is remembered; other people's files are not looked at."""
+    found = []
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _NAME.match(entry.name):
+                with suppress(FileNotFoundError):  # another process was quicker
+                    stat = entry.stat(follow_symlinks=False)
+                    found.append((stat.st_mtime, stat.st_size, Path(entry.path)))
+    return found
 
 
 def place_of(where: str, kind: str) -> Path | None:
@@ -84,12 +158,12 @@ def _digest(files: tuple[tuple[str, int, int], ...]) -> str:
     return found.hexdigest()
 
 
-def _folder() -> Path | None:
-    asked = os.environ.get(VARIABLE, "")
+def _folder(cache: str | None = None) -> Path | None:
+    asked = os.environ.get(VARIABLE, "") if cache is None else cache
     if asked == "off":
         return None
-    if asked and Path(asked).is_dir():
-        return Path(asked) / "logs"
+    if asked and "://" not in asked and not asked.endswith(".db"):
+        return Path(asked).expanduser() / "logs"
     from platformdirs import user_cache_path
 
     return user_cache_path("hepbench") / "logs"

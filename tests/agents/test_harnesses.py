@@ -10,11 +10,13 @@ import pytest
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import ChatMessageTool, ChatMessageUser, Model
 
+from hepbench.harness.agents.closed_book import closed_book
 from hepbench.harness.agents.harnesses import FLOORS, HARNESSES
 from hepbench.harness.agents.plan import Plan, PlanError, steps_in
 from hepbench.harness.agents.react import react
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryStore
+from hepbench.reports.gather import detailed_runs
 
 Run = Callable[..., EvalLog]
 HEP_ONLY = ("hypothesis_count", "generation_depth", "resolution_rate", "belief_flips", "refusal_rate")
@@ -137,6 +139,35 @@ def test_another_harness_by_solver_keeps_the_tasks_limits(
     log = run_halides("hep", scripted([COMPARE, COMPARE, PREDICT]), {"turn_limit": 2}, solver=react())
     assert state_of(log).about["harness"] == "react"
     assert state_of(log).ended == "turn limit"
+
+
+def test_the_limits_in_force_are_on_record(run_halides: Run, scripted: Callable[..., Model]) -> None:
+    """Also those that another solver was given: they are what runs are compared by."""
+    steps = [COMPARE, COMPARE, PREDICT]
+    solver = react(turn_limit=2, context_limit=9_000)
+    log = run_halides("hep", scripted(steps), {"token_limit": 10**6}, solver=solver)
+    in_force = {"harness": "react", "turn_limit": 2, "token_limit": 10**6, "context_limit": 9_000}
+    assert state_of(log).about.items() >= in_force.items()
+    (run,) = detailed_runs(log.location)
+    assert run.record.harness == "react"
+    assert run.record.conditions.items() >= {k: v for k, v in in_force.items() if k != "harness"}.items()
+    assert run.record.conditions["live_time_limit"] == 300
+
+
+def test_tokens_and_money_are_the_agents_own(run_halides: Run, scripted: Callable[..., Model]) -> None:
+    """Five generations of 15 tokens; what the grader of the steps reads is in the log, and not in the row."""
+    grader = scripted(["none"])
+    steps = [COMPARE, "I wonder.", COMPARE, FINISH, PREDICT]
+    log = run_halides("react", scripted(steps), model_roles={"grader": grader})
+    assert sum(u.total_tokens for u in sample_of(log).model_usage.values()) > 75
+    (run,) = detailed_runs(log.location)
+    assert run.record.tokens == 75
+    assert run.record.scores["input_tokens"] + run.record.scores["output_tokens"] == 75
+
+
+def test_another_solver_keeps_the_tasks_context(run_halides: Run, scripted: Callable[..., Model]) -> None:
+    log = run_halides("hep", scripted([PREDICT]), {"context_limit": 9_000}, solver=closed_book())
+    assert state_of(log).about["context_limit"] == 9_000
 
 
 @pytest.mark.parametrize("value", ["hepp", 3])

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import jsonschema
+import made_logs
 import pytest
 from made_folders import MODEL_A, MODEL_B, SCRIPTED
 from made_logs import Run, make_logs
@@ -82,9 +83,78 @@ def test_failed_samples_count_as_wrong(board: Leaderboard) -> None:
     assert ao2.accuracy.value <= 0.5
 
 
+def test_failing_improves_no_mean(tmp_path: Path) -> None:
+    """All compounds of a failed run are wrong, at the highest regret; no prediction has a Brier score."""
+    make_logs(tmp_path / "one", Run(MODEL_A, noise=False))
+    make_logs(tmp_path / "two", Run(MODEL_A, noise=False, epochs=2, fails=[2]))
+    (one,), (two,) = (
+        build_leaderboard(collect([str(tmp_path / name)], unaudited)).entries for name in ("one", "two")
+    )
+    assert two.accuracy.value == pytest.approx(one.accuracy.value / 2)
+    name = "heldout_balanced_accuracy"
+    assert two.measures[name] == pytest.approx(one.measures[name] / 2, abs=1e-6)
+    assert two.measures["heldout_skill"] < one.measures["heldout_skill"]
+    assert two.measures["heldout_regret"] > one.measures["heldout_regret"]
+    for name in ("brier", "ece"):
+        assert two.measures[name] == one.measures[name]
+
+
 def test_runs_under_other_conditions_are_left_out_with_the_reason(board: Leaderboard) -> None:
     (left,) = board.left_out
     assert left.reason == "not comparable with the other runs of hepbench/ao2: laboratory budget: 160 ≠ 80"
+
+
+@pytest.mark.parametrize("condition", ["task_version", "potential", "weights_sha256", "reference_sha256"])
+def test_a_floor_of_another_question_stands_beside_no_row(
+    condition: str, tmp_path: Path, no_audit: None
+) -> None:
+    make_logs(tmp_path, Run(SCRIPTED), Run("none/none", "majority", about={condition: "another"}))
+    board = build_leaderboard(collect([str(tmp_path)], unaudited))
+    assert [e.name for e in board.entries] == [f"{SCRIPTED} · hep"]
+    assert "≠ another" in board.left_out[0].reason
+    done = CliRunner().invoke(app, ["leaderboard", str(tmp_path)])
+    assert (done.exit_code, "≠ another" in done.output.replace("\n", " ")) == (0, True), done.output
+
+
+def test_a_floor_has_neither_laboratory_nor_limits_nor_a_vote(tmp_path: Path) -> None:
+    there = {"lab_budget": 1, "turn_limit": 2, "live_time_limit": 3.0, "database": "off"}
+    floors = [Run("none/none", name, about=there) for name in ("majority", "decision_tree")]
+    make_logs(tmp_path, Run(SCRIPTED), *floors)
+    board = build_leaderboard(collect([str(tmp_path)], unaudited))
+    assert board.left_out == ()
+    assert {e.kind for e in board.entries} == {"scripted policy", "floor"}
+    assert board.suite[0].conditions["lab_budget"] == 160
+
+
+def test_floors_alone_make_a_board(tmp_path: Path) -> None:
+    make_logs(tmp_path, Run("none/none", "majority"), Run("none/none", "decision_tree"))
+    board = build_leaderboard(collect([str(tmp_path)], unaudited))
+    assert [e.kind for e in board.entries] == ["floor", "floor"]
+
+
+@pytest.mark.parametrize("command", ["leaderboard", "report"])
+def test_compounds_of_two_families_are_one_line(
+    command: str, tmp_path: Path, no_audit: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_logs(tmp_path / "logs", Run(MODEL_A))
+    compounds = " ".join(made_logs.FAMILIES.values())
+    monkeypatch.setattr(made_logs, "FAMILIES", {"one family": compounds})
+    make_logs(tmp_path / "logs", Run(MODEL_A))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, [command, str(tmp_path / "logs")])
+    assert done.exit_code == 4
+    assert "stands in two clusters" in done.output
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [("turn_limit", 5_000), ("context_limit", 8_000), ("live_time_limit", 5.0), ("database", "off")],
+)
+def test_limits_are_conditions(condition: str, value: object, tmp_path: Path) -> None:
+    make_logs(tmp_path, Run(MODEL_A), Run(MODEL_B), Run("mockllm/c", about={condition: value}))
+    board = build_leaderboard(collect([str(tmp_path)], unaudited))
+    assert {e.model for e in board.entries} == {MODEL_A, MODEL_B}
+    assert len(board.left_out) == 1
 
 
 def test_an_audited_run_is_in_no_table_of_unaudited_ones(tmp_path: Path) -> None:

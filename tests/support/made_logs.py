@@ -15,7 +15,7 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, get_model
+from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, GenerateConfig, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolCall
 
@@ -70,6 +70,8 @@ class Run:
         fails: Epochs that end with an error.
         rules: Protocol rules that differ from the usual.
         roles: Models in other roles than the agent's, by role.
+        options: Generate options of the model.
+        model_args: Its provider's arguments.
     """
 
     model: str = "mockllm/model-a"
@@ -84,6 +86,8 @@ class Run:
     fails: Sequence[int] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    model_args: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_logs(folder: Path, *runs: Run) -> list[Path]:
@@ -103,7 +107,7 @@ def _task(run: Run) -> Task:
         dataset=[_sample(run)],
         solver=played(run),
         scorer=suite_scorers(),
-        model=get_model(run.model),
+        model=get_model(run.model, config=GenerateConfig(**run.options), memoize=False, **run.model_args),
         model_roles={role: get_model(name) for role, name in run.roles.items()},
         epochs=run.epochs,
         metadata=_about(run),
