@@ -35,7 +35,8 @@ def check(
     """Hold logs against a baseline.
 
     Exit code: 0 PASS; 1 FAIL; 2 INCONCLUSIVE, with the number of epochs that would decide; 3 the runs
-    cannot be compared with the baseline, and why; 4 something cannot be read or written.
+    cannot be compared with the baseline, and why; 4 something cannot be read or written, or the command
+    line is wrong.
     """
     from rich.console import Console
 

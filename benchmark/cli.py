@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import typer
 
+import hepbench
 from hepbench.benchmark.deferred import DeferredGroup
+from hepbench.benchmark.log_options import UNUSABLE
 
 
 class Commands(DeferredGroup):
@@ -29,6 +31,7 @@ class Commands(DeferredGroup):
         "potentials": ("potentials_cli:potentials", "List the potentials, and say which run here."),
         "cache": ("cache_cli:app", "The cache of live relaxations and simulations."),
     }
+    usage_exits: ClassVar = {"check": UNUSABLE}
 
 
 app = typer.Typer(
@@ -39,8 +42,19 @@ app = typer.Typer(
 )
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hepbench {hepbench.__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+]
+
+
 @app.callback()
-def _root() -> None:
+def _root(version: Version = False) -> None:
     """Does an LLM agent do science, or does it only look busy?"""
 
 

@@ -221,6 +221,24 @@ def test_baselines_and_margins_that_cannot_be_used(suite_logs: Path, tmp_path: P
         assert said in done.output
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["logs", "--basline", "x"], "No such option: --basline"),
+        (["logs"], "Missing option '--baseline'"),
+        (["--baseline", "x"], "Missing argument"),
+        (["logs", "--baseline", "x", "--workers", "many"], "Invalid value for '--workers'"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_no_verdict(asked: list[str], said: str) -> None:
+    """2 is INCONCLUSIVE, which a workflow may let pass."""
+    done = CliRunner().invoke(app, ["check", *asked])
+    assert done.exit_code == 4
+    assert done.stderr.startswith("hepbench check: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_no_baseline_from_logs_that_do_not_count(suite_logs: Path, tmp_path: Path, no_audit: None) -> None:
     done = CliRunner().invoke(app, ["baseline", str(suite_logs), "-o", str(tmp_path / "b.json")])
     assert done.exit_code == 1
