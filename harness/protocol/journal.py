@@ -11,6 +11,7 @@ the end as a torn line, which `read_journal` recognizes; it was never answered t
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,14 +102,11 @@ def read_journal(path: Path) -> JournalRead:
     """Read a journal, be it whole, torn at its end, or damaged within.
 
     Raises:
-        JournalError: the file cannot be read, is too large, or holds no event at all.
+        JournalError: the file cannot be read, is no regular file, is too large, or holds no event at all.
     """
     try:
-        size = path.stat().st_size
-        if size > MAX_JOURNAL:
-            raise JournalError(
-                f"{path} has {size:,} bytes; a journal of more than {MAX_JOURNAL:,} is not read"
-            )
+        if not stat.S_ISREG(path.stat().st_mode):  # before it is opened: a pipe would wait for a writer
+            raise JournalError(f"{path} is not a journal: it is no regular file")
         read = _read_lines(path)
     except OSError as e:
         raise JournalError(f"{path} cannot be read: {e.strerror or e}") from e
@@ -135,8 +133,12 @@ def _read_lines(path: Path) -> JournalRead:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
+    count = 0  # of what is read, for a file may grow, and some say that they are empty
     with path.open("rb") as file:
         while line := file.readline(MAX_LINE):
+            count += len(line)
+            if count > MAX_JOURNAL:
+                raise JournalError(f"{path} has more than {MAX_JOURNAL:,} bytes, which no journal has")
             yield line
 
 

@@ -102,6 +102,33 @@ def test_missing_and_huge_files_are_refused(tmp_path: Path, monkeypatch: pytest.
         read_journal(tmp_path / "j.jsonl")
 
 
+def test_what_is_no_regular_file_is_refused_unread(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # nobody writes: opening it would wait for ever
+    for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
+        with pytest.raises(JournalError, match="is no regular file"):
+            read_journal(path)
+
+
+def test_a_journal_that_grows_while_it_is_read_is_not_read_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    Registry.start("run", ProtocolRules(), sink=Journal.create(path).append)
+    line = path.read_bytes()
+    monkeypatch.setattr(journal_module, "MAX_JOURNAL", 10 * len(line))
+
+    really = Path.open
+
+    def grown(self: Path, mode: str) -> Any:
+        with really(self, "ab") as more:
+            more.write(line * 20)
+        return really(self, mode)
+
+    monkeypatch.setattr(Path, "open", grown)
+    with pytest.raises(JournalError, match="bytes, which no journal has"):
+        read_journal(path)
+
+
 def test_a_journal_is_never_written_over(tmp_path: Path) -> None:
     journaled(tmp_path / "j.jsonl")
     with pytest.raises(JournalError, match="cannot be made"):
