@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 
+from hepbench.tasks.families import FAMILY_IDS
 from hepbench.tasks.suite import family_task
 
 
 @task
 def family(
-    family: str,
+    family: str | None = None,
     harness: str | None = None,
     potential: str | None = None,
     lab_budget: int | None = None,
@@ -29,7 +31,7 @@ def family(
     """A family of your own; docs/new_family.md tells how one is made.
 
     Args:
-        family: Its folder, or the id of a family that ships with hepbench.
+        family: Its folder, or the id of a family that ships with hepbench. It must be given.
         harness: How the agent works; default "hep". Others: "planning", "react", "closed_book", and, without
             a model, "majority", "nearest_neighbour", "decision_tree".
         potential: Id of the interatomic potential; default "chgnet-0.3.0".
@@ -50,4 +52,10 @@ def family(
         unknown: Anything else, which is refused: a misspelt parameter must not pass for its default.
     """
     given = locals()
-    return family_task(given.pop("family"), given)
+    which = given.pop("family")
+    if which is None:
+        known = ", ".join(FAMILY_IDS)
+        raise PrerequisiteError(
+            f"hepbench/family: -T family is missing: a folder with a family.toml, or one of {known}"
+        )
+    return family_task(str(which), given)
