@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
+from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.scorer import Score
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,7 +20,7 @@ from hepbench.harness.protocol.auditor import ROLE as AUDITOR
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
-from hepbench.reports.opening import LogError, LoggedSample, OpenLog, open_log
+from hepbench.reports.opening import LogError, LoggedSample, OpenLog, listed_logs, open_log
 from hepbench.reports.options import asked_model
 from hepbench.reports.records import Item, RunRecord
 from hepbench.scorers.heldout import measures
@@ -53,12 +53,7 @@ def _logs_in(where: str) -> list[str]:
         raise LogError(f"There is no log or folder {shown}.")
     if is_remote and where.endswith((".eval", ".json")):
         return [where]
-    try:
-        names = [info.name.removeprefix("file://") for info in list_eval_logs(where, recursive=True)]
-    except (OSError, ValueError, ImportError) as e:
-        raise LogError(
-            f"{shown} cannot be listed ({type(e).__name__}: {shorten(clean(str(e)), 200)})."
-        ) from e
+    names = listed_logs(where)
     if not names:
         raise LogError(f"There is no eval log in {shown}.")
     return names

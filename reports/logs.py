@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
+from inspect_ai.log import EvalLog, EvalSample
 
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryStore
-from hepbench.reports.opening import LogError, local_path, open_log, shown
+from hepbench.reports.opening import LogError, listed_logs, open_log, shown
 
 __all__ = ["LogError", "LoggedRun", "RunLog", "newest_log", "read_log"]
 
@@ -57,10 +57,10 @@ def newest_log(where: str) -> str:
         return where
     if Path(where).is_file():
         raise LogError(f"{shown(where)} is not an eval log: its name ends neither in .eval nor in .json.")
-    found = list_eval_logs(where, descending=True)
+    found = listed_logs(where)
     if not found:
         raise LogError(f"There is no eval log in {shown(where)}.")
-    return relative_path(found[0].name)
+    return _from_here(found[0])
 
 
 def read_log(where: str) -> RunLog:
@@ -83,9 +83,9 @@ def _is_remote(where: str) -> bool:
     return "://" in where and not where.startswith("file://")
 
 
-def relative_path(name: str) -> str:
-    """A `file://` URL as a path, below the working folder where it is; other URLs as they are."""
-    if not name.startswith("file://"):
+def _from_here(name: str) -> str:
+    """A path below the working folder from there; URLs and other paths as they are."""
+    if "://" in name:
         return name
-    path = Path(local_path(name))
+    path = Path(name)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from inspect_ai._util.file import file as open_anywhere  # local paths and every URL that Inspect takes
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
 
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse, too_large
@@ -202,6 +202,20 @@ def open_log(where: str) -> OpenLog:
         opened = (_from_json if where.endswith(".json") else _from_archive)(where, file)
         stack.pop_all()
         return opened
+
+
+def listed_logs(where: str) -> list[str]:
+    """The logs of a folder or URL, of any depth, the newest first; as paths, or as URLs.
+
+    Raises:
+        LogError: it cannot be listed.
+    """
+    try:
+        found = list_eval_logs(where, recursive=True, descending=True)
+    except Exception as e:  # each kind of storage has a driver, and each driver errors of its own
+        reason = shorten(" ".join(clean(str(e)).split()), 200)
+        raise LogError(f"{shown(where)} cannot be listed ({type(e).__name__}: {reason}).") from e
+    return [info.name.removeprefix("file://") for info in found]  # not quoted as in a real URL
 
 
 def shown(where: str) -> str:

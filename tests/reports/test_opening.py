@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 import zstandard
 from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
+from typer.testing import CliRunner
 
+from hepbench.benchmark.cli import app
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.reports import archive as archive_module
@@ -196,3 +198,23 @@ def test_an_error_of_the_caller_is_not_the_logs_fault(log: EvalLog) -> None:
 
     with pytest.raises(ZeroDivisionError):
         careless()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["scores", "leaderboard", "audit", "report -o site", "baseline -o b.json", "compare a b --logs"],
+)
+def test_a_folder_in_the_cloud_without_a_login_is_one_line(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    done = CliRunner().invoke(app, [*command.split(), "s3://no-such-bucket/logs"])
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code > 0
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "s3://no-such-bucket/logs cannot be listed (NoCredentialsError: " in done.stderr
