@@ -46,6 +46,12 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in encodable(text)).strip()
 
 
+def without_login(place: str) -> str:
+    """A URL without user, password and query, which may hold one; anything else as it is."""
+    scheme, found, rest = place.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if found else place
+
+
 def shorten(text: str, limit: int = MAX_SHOWN) -> str:
     """At most `limit` characters of a text, saying how long the whole was."""
     if len(text) <= limit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
@@ -10,10 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from hepbench.harness.agents.harnesses import HarnessName
+from hepbench.harness.laboratory.cache import CacheError, has_password, place_of
 from hepbench.harness.laboratory.cluster import require_address
 from hepbench.harness.laboratory.cluster_worker import ClusterError
+from hepbench.harness.laboratory.known import DatabaseError, require_database
+from hepbench.harness.laboratory.optimade import require_provider
 from hepbench.harness.protocol.durable import AUTO, OFF
 from hepbench.harness.protocol.rules import ProtocolRules
+from hepbench.harness.text import without_login
 
 DEFAULT_POTENTIAL = "chgnet-0.3.0"
 _FROM_INSPECT = frozenset({"model"})
@@ -51,7 +56,7 @@ class RunParameters(BaseModel):
     context_limit: int | None = Field(default=None, ge=2_000)
     live_time_limit: float = Field(default=300.0, gt=0, le=86_400, allow_inf_nan=False)
     scheduler: str = Field(default="", max_length=300)
-    cache: str = Field(default=AUTO, min_length=1, max_length=4_000)
+    cache: str = Field(default=AUTO, min_length=1, max_length=4_000, validate_default=True)
     database: str = Field(default=LOCAL, min_length=1, max_length=4_000)
     rules: ProtocolRules = ProtocolRules()
     journal: str = Field(default=AUTO, min_length=1, max_length=4_000)
@@ -75,9 +80,33 @@ class RunParameters(BaseModel):
     @field_validator("database")
     @classmethod
     def _known_place(cls, value: str) -> str:
-        if value in (LOCAL, OFF) or value.endswith(".db") or value.startswith(("http://", "https://")):
+        if value in (LOCAL, OFF):
             return value
-        raise ValueError("give local, off, a file that ends in .db, or the URL of an OPTIMADE provider")
+        try:
+            if "://" in value:
+                require_provider(value)
+            elif value.endswith(".db"):
+                require_database(Path(value))
+            else:
+                raise ValueError(
+                    "give local, off, a file that ends in .db, or the URL of an OPTIMADE provider"
+                )
+        except DatabaseError as e:
+            raise PydanticCustomError("database", "{line}", {"line": str(e)}) from None
+        return value
+
+    @field_validator("cache")
+    @classmethod
+    def _live_place(cls, value: str) -> str:
+        try:
+            place = place_of(value)
+        except CacheError as e:
+            raise PydanticCustomError("cache", "{line}", {"line": str(e)}) from None
+        if value != AUTO and place and has_password(place):
+            raise ValueError(
+                "logs keep it, so it may hold no password: use PGPASSWORD, .pgpass or HEPBENCH_CACHE"
+            )
+        return value
 
 
 def parameters(task: str, given: dict[str, Any]) -> RunParameters:
@@ -93,7 +122,7 @@ def parameters(task: str, given: dict[str, Any]) -> RunParameters:
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        value = str(first["input"])[:80]
+        value = without_login(str(first["input"]))[:80]
         raise PrerequisiteError(f"hepbench/{task}: -T {where}={value}: {_complaint(first)}") from e
 
 

@@ -23,6 +23,7 @@ from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import numpy as np
@@ -34,6 +35,7 @@ from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.simulations import DynamicsJob, DynamicsOutcome
 from hepbench.harness.laboratory.structures import start_atoms
 from hepbench.harness.laboratory.workers import Job, Outcome, T, Work
+from hepbench.harness.text import without_login
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -57,7 +59,7 @@ class CacheError(RuntimeError):
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What stands in a cache. `bytes` is None for a server's."""
+    """What stands in a cache. `place` is without a password; `bytes` is None for a server's."""
 
     place: str
     relaxations: int
@@ -74,6 +76,9 @@ def place_of(asked: str = AUTO) -> str | None:
 
     Returns:
         A file or a URL; None for no cache.
+
+    Raises:
+        CacheError: it is a URL, and not of a PostgreSQL database.
     """
     named = os.environ.get(VARIABLE, "") if asked == AUTO else asked
     if named == OFF:
@@ -82,9 +87,29 @@ def place_of(asked: str = AUTO) -> str | None:
         from platformdirs import user_cache_path
 
         return str(user_cache_path("hepbench") / "live.db")
-    if "://" in named or named.endswith(".db"):
+    if "://" in named:
+        _require_postgres(named)
+        return named
+    if named.endswith(".db"):
         return named
     return str(Path(named).expanduser() / "live.db")
+
+
+def has_password(place: str) -> bool:
+    """Whether the URL of a database holds one."""
+    found = urlsplit(place)
+    return found.password is not None or "password" in parse_qs(found.query)
+
+
+def _require_postgres(url: str) -> None:
+    try:
+        right = urlsplit(url).scheme in ("postgresql", "postgres") and urlsplit(url).port != 0
+    except ValueError:  # a port or an address that is none
+        right = False
+    if not right:
+        raise CacheError(
+            f"cache {without_login(url)}: give a folder, a file that ends in .db, or postgresql://host/database"
+        )
 
 
 class Cache:
@@ -116,7 +141,7 @@ class Cache:
             try:
                 return _outcome(work, database.get(number))
             except _DAMAGE as e:
-                logger.warning("cache %s: entry %s is damaged (%s)", self._shown, key[:16], type(e).__name__)
+                logger.warning("cache %s: entry %s is damaged (%s)", self.shown, key[:16], type(e).__name__)
                 database.delete([number])
                 return None
 
@@ -144,10 +169,10 @@ class Cache:
         """
         path = self._path()
         if path is not None and not path.is_file():
-            return CacheInfo(self.place, 0, 0, 0)
+            return CacheInfo(self.shown, 0, 0, 0)
         with self._database() as database:
             counts = [int(database.count(kind=kind)) for kind in ("relaxation", "simulation")]
-        return CacheInfo(self.place, counts[0], counts[1], path.stat().st_size if path else None)
+        return CacheInfo(self.shown, counts[0], counts[1], path.stat().st_size if path else None)
 
     def clear(self) -> None:
         """Take every entry away; a file is deleted, damaged or not.
@@ -176,13 +201,13 @@ class Cache:
         except sqlite3.IntegrityError:
             return  # another process wrote the same key in between
         except ImportError as e:
-            raise CacheError(f"cache {self._shown}: {e}: pip install 'hepbench[postgres]'") from e
+            raise CacheError(f"cache {self.shown}: {e}: pip install 'hepbench[postgres]'") from e
         except (OSError, sqlite3.Error) as e:
-            raise CacheError(f"cache {self._shown}: {str(e).strip() or type(e).__name__}") from e
+            raise CacheError(f"cache {self.shown}: {str(e).strip() or type(e).__name__}") from e
         except _server_errors() as e:
             if type(e).__name__ == "UniqueViolation":
                 return  # as above, on a server
-            raise CacheError(f"cache {self._shown}: {str(e).strip().splitlines()[0]}") from e
+            raise CacheError(f"cache {self.shown}: {str(e).strip().splitlines()[0]}") from e
 
     def _connected(self) -> Any:
         """ASE's view of the database, which opens a connection for each call, and so serves many threads."""
@@ -197,10 +222,9 @@ class Cache:
         return self._view
 
     @property
-    def _shown(self) -> str:
+    def shown(self) -> str:
         """The place without a password."""
-        scheme, found, rest = self.place.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}" if found else self.place
+        return without_login(self.place)
 
 
 def open_cache(asked: str = AUTO) -> Cache | None:

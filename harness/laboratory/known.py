@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ase import Atoms
 
 
+_SQLITE = b"SQLite format 3\0"
+
+
 class DatabaseError(ValueError):
     """A database that cannot be used or does not answer; one line."""
 
@@ -162,6 +165,17 @@ class Database(Protocol):
             DatabaseError: there is no answer; the line says why.
         """
         ...
+
+
+def require_database(path: Path) -> None:
+    """Raise DatabaseError, with one line, unless there is a database of that name."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(_SQLITE))
+    except OSError as e:
+        raise DatabaseError(f"database {path}: {e.strerror or e}") from e
+    if begin != _SQLITE:
+        raise DatabaseError(f"{path} is no database: `hepbench database build` makes one")
 
 
 class LocalDatabase:

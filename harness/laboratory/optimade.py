@@ -12,12 +12,13 @@ import math
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from hepbench.harness.laboratory.family import Compound, Family
 from hepbench.harness.laboratory.known import DatabaseError, Entry, described, found_space_group
-from hepbench.harness.text import clean, shorten
+from hepbench.harness.text import clean, shorten, without_login
 
 if TYPE_CHECKING:
     from ase import Atoms
@@ -39,6 +40,22 @@ _FIELDS = (
 )
 
 
+def require_provider(url: str) -> None:
+    """Raise DatabaseError, with one line, unless it is the base URL of a provider.
+
+    The URL stands in records and answers, so it may hold no password; public providers want none.
+    """
+    try:
+        found = urlsplit(url)
+        right = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:  # a port or an address that is none
+        right = False
+    if not right:
+        raise DatabaseError(f"{without_login(url)} is no URL of an OPTIMADE provider: https://host/path")
+    if "@" in found.netloc or found.query:
+        raise DatabaseError(f"{without_login(url)} is to be given without user, password and ?query")
+
+
 class OptimadeDatabase:
     """A provider by its base URL.
 
@@ -46,9 +63,13 @@ class OptimadeDatabase:
         url: For example "https://optimade.materialsproject.org".
         family: Whose prototypes the structures are compared with.
         time_limit: Seconds for a whole query.
+
+    Raises:
+        DatabaseError: it is no such URL, or holds a password.
     """
 
     def __init__(self, url: str, family: Family, time_limit: float = TIME_LIMIT) -> None:
+        require_provider(url)
         self.name = url
         self._family = family
         self._time_limit = time_limit

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from alloys import CUPD, EMT, alloy_job
 from ase.build import bulk
+from inspect_ai._util.error import PrerequisiteError
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
@@ -22,6 +23,7 @@ from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
 from hepbench.harness.laboratory.simulations import DynamicsJob
 from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome
+from hepbench.tasks.parameters import parameters
 
 
 @pytest.fixture
@@ -179,6 +181,36 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert place_of("/some/folder") == "/some/folder/live.db"
     assert place_of("a.db") == "a.db"
     assert place_of("postgresql://host/db") == "postgresql://host/db"
+
+
+def test_a_place_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = ["ftp://x/y", "mysql://me:secret@x/y", "postgresql://me:secret/@h:x/y", "postgresql://[::1"]
+    for place in wrong:
+        for command in ("info", "clear"):
+            done = CliRunner().invoke(app, ["cache", command, "--cache", place])
+            assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
+            assert "give a folder, a file that ends in .db, or postgresql://" in done.stderr
+            assert "secret" not in done.output
+        with pytest.raises(PrerequisiteError, match="-T cache=") as told:
+            parameters("ao2", {"cache": place})
+        assert "secret" not in str(told.value.message)
+    monkeypatch.setenv("HEPBENCH_CACHE", "ftp://x/y")
+    with pytest.raises(PrerequisiteError, match="ftp://x/y: give a folder"):
+        parameters("ao2", {})
+
+
+def test_a_password_is_neither_shown_nor_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "postgresql://me:secret@127.0.0.1:9/hep"
+    asked = CliRunner().invoke(app, ["cache", "clear", "--cache", place], input="n\n")
+    assert "Clear postgresql://127.0.0.1:9/hep?" in asked.output
+    assert "secret" not in asked.output
+    for url in (place, "postgresql://h/hep?user=me&password=secret"):
+        with pytest.raises(PrerequisiteError, match="may hold no password: use PGPASSWORD") as told:
+            parameters("ao2", {"cache": url})
+        assert "secret" not in str(told.value.message)
+    assert parameters("ao2", {"cache": "postgresql://me@h/hep"}).cache == "postgresql://me@h/hep"
+    monkeypatch.setenv("HEPBENCH_CACHE", place)  # stands in no log
+    assert parameters("ao2", {}).cache == "auto"
 
 
 def test_the_command(cache: Cache, tmp_path: Path) -> None:

@@ -111,6 +111,26 @@ def test_the_task_takes_the_place() -> None:
         parameters("ao2", {"database": "nonsense"})
 
 
+def test_a_database_that_cannot_be_used_is_refused_before_the_start(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a database")
+    for wrong, said in {
+        "/nosuch.db": "database /nosuch.db: No such file",
+        str(tmp_path / "text.db"): "is no database",
+        "http://": "is no URL of an OPTIMADE provider",
+        "https://h:x/": "is no URL of an OPTIMADE provider",
+        "ftp://host/x": "is no URL of an OPTIMADE provider",
+        "https://me:secret@host/optimade": "https://host/optimade is to be given without user, password",
+        "https://host/optimade?key=secret": "https://host/optimade is to be given without user, password",
+    }.items():
+        with pytest.raises(PrerequisiteError, match=said) as told:
+            parameters("ao2", {"database": wrong})
+        assert "secret" not in str(told.value.message)
+    with pytest.raises(DatabaseError, match="without user"):
+        OptimadeDatabase("https://me:secret@host/optimade", AO2)
+    shipped = str(families.DATA / "ao2" / "known.db")
+    assert parameters("ao2", {"database": shipped}).database == shipped
+
+
 def test_reduced_formulas() -> None:
     assert reduced_formula(tio2()) == "O2Ti"
     double = families.load("a2bbo6").compound("Sr2MgWO6")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -109,6 +110,47 @@ def test_what_cannot_be_read_is_tried_again(asked: list[str], tmp_path: Path) ->
     log.write_bytes(b"PK")
     assert [found.unreadable != "" for found in readings([str(log), str(log)])] == [True, True]
     assert not (tmp_path / "cache" / "logs").exists()
+
+
+def test_a_new_folder_is_made_and_holds_both(
+    asked: list[str], log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "new" / "folder"))
+    findings_of(str(log))
+    assert list((tmp_path / "new" / "folder" / "logs").iterdir())
+    said = CliRunner().invoke(app, ["cache", "info"]).output.splitlines()
+    assert said[0] == str(tmp_path / "new" / "folder" / "live.db")
+    assert said[2] == str(tmp_path / "new" / "folder" / "logs")
+    assert said[3].startswith("1 outcomes of reading logs, ")
+
+
+def test_the_memory_is_cleared_and_what_is_not_its_own_stays(
+    asked: list[str], log: Path, tmp_path: Path
+) -> None:
+    findings_of(str(log))
+    (tmp_path / "cache" / "logs" / "notes.txt").write_text("mine")
+    assert CliRunner().invoke(app, ["cache", "clear", "--yes"]).exit_code == 0
+    assert [path.name for path in (tmp_path / "cache" / "logs").iterdir()] == ["notes.txt"]
+    findings_of(str(log))
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_ENTRIES", 10), ("MOST_BYTES", 1_000)])
+def test_what_was_not_asked_for_longest_leaves(
+    bound: str, most: int, asked: list[str], log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cache" / "logs"
+    folder.mkdir()
+    for number in range(20):
+        old = folder / f"{number:064x}.audit"
+        old.write_bytes(b"x" * 100)
+        os.utime(old, (number, number))
+    kind = reading.KIND
+    monkeypatch.setattr(memory, bound, most)
+    monkeypatch.setattr(memory, "_added", 0)
+    memory.remember(str(log), kind, ["new"], memory.place_of(str(log), kind))
+    assert memory.recalled(str(log), kind) == ["new"]
+    assert sorted(int(p.stem, 16) for p in folder.iterdir() if p.stat().st_size == 100) == list(range(12, 20))
 
 
 def test_remembered_runs_are_the_runs(log: Path, asked: list[str]) -> None:
