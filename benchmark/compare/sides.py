@@ -60,6 +60,7 @@ def _is_log(name: str) -> bool:
 
 
 def _named(name: str, pool: Collection) -> tuple[str, Collection]:
+    name = _with_options(name, pool)
     wanted = name.replace("@", " · ")
     tests: dict[str, Callable[[RunRecord], bool]] = {
         "entry": lambda run: entry_name(run.entry) == wanted,
@@ -75,6 +76,14 @@ def _named(name: str, pool: Collection) -> tuple[str, Collection]:
         f"{line(name)} is neither a log nor a folder, nor a model or harness in the logs. There are: "
         f"{', '.join(line(k) for k in known) or 'no runs that count'}."
     )
+
+
+def _with_options(name: str, pool: Collection) -> str:
+    """The name with the options that its model was asked with, where the logs hold one set of them alone."""
+    model, at, harness = name.partition("@")
+    models = {run.model for run in pool.runs}
+    variants = [known for known in models if known.startswith(f"{model} (")]
+    return f"{variants[0]}{at}{harness}" if model not in models and len(variants) == 1 else name
 
 
 def _one_stratum(name: str, found: Collection) -> Side:

@@ -60,6 +60,16 @@ def test_folders_are_compared_by_what_they_share(suite_logs: Path, tmp_path: Pat
     assert len(found.within) == 6
 
 
+def test_options_may_be_left_out_where_they_are_clear(tmp_path: Path) -> None:
+    make_logs(tmp_path, *(Run(MODEL_A, options={"reasoning_effort": e}) for e in ("low", "high")))
+    make_logs(tmp_path, Run(MODEL_B, options={"seed": 1}))
+    a, b = f"{MODEL_A} (reasoning_effort=high)", f"{MODEL_B} (seed=1)"
+    assert compared(a, MODEL_B, tmp_path).suite == compared(a, b, tmp_path).suite
+    assert compared(f"{a}@hep", f"{MODEL_B}@hep", tmp_path).suite.difference.items == 16
+    with pytest.raises(SideError, match=rf"{MODEL_A} is neither .* \(reasoning_effort=low"):
+        compared(MODEL_A, MODEL_B, tmp_path)
+
+
 def test_other_conditions_are_refused(tmp_path: Path) -> None:
     make_logs(tmp_path / "a", Run())
     make_logs(tmp_path / "b", Run(about={"lab_budget": 80}))
