@@ -135,4 +135,4 @@ def _complaint(error: ErrorDetails) -> str:
         return f"there is no such parameter; {meant}"
     if error["type"] == "model_type":
         return "wants the rules that differ, for example -T rules='{\"support_threshold\": 0.9}'"
-    return error["msg"]
+    return error["msg"].removeprefix("Value error, ")

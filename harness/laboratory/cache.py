@@ -50,6 +50,7 @@ VARIABLE = "HEPBENCH_CACHE"
 FORMAT = 1
 """Raised when entries of older versions cannot be read any more."""
 
+_TURN = 7_430_117  # the number of the lock, any
 _DIGITS = 6  # of coordinates in a key, Å: two machines may build one start with other last bits
 
 
@@ -157,7 +158,7 @@ class Cache:
             CacheError: the cache cannot be used.
         """
         key = key or key_of(work)
-        with self._database() as database:
+        with self._database() as database, self._turn(database):
             if _number(database, key) is None:
                 _write(database, key, work, outcome)
 
@@ -193,6 +194,16 @@ class Cache:
 
     def _path(self) -> Path | None:
         return None if "://" in self.place else Path(self.place)
+
+    @contextmanager
+    def _turn(self, database: Any) -> Iterator[None]:
+        """One writer at a time on a server: ASE takes the last id that anybody was given for its own."""
+        if self._path() is not None:
+            yield  # SQLite itself has one writer
+            return
+        with database.managed_connection() as connection:
+            connection.cursor().execute(f"SELECT pg_advisory_xact_lock({_TURN})")
+            yield
 
     @contextmanager
     def _database(self) -> Iterator[Any]:

@@ -205,7 +205,9 @@ def test_a_password_is_neither_shown_nor_logged(monkeypatch: pytest.MonkeyPatch)
     assert "Clear postgresql://127.0.0.1:9/hep?" in asked.output
     assert "secret" not in asked.output
     for url in (place, "postgresql://h/hep?user=me&password=secret"):
-        with pytest.raises(PrerequisiteError, match="may hold no password: use PGPASSWORD") as told:
+        with pytest.raises(
+            PrerequisiteError, match=r": logs keep it, so it may hold no password: use PGPASSWORD"
+        ) as told:
             parameters("ao2", {"cache": url})
         assert "secret" not in str(told.value.message)
     assert parameters("ao2", {"cache": "postgresql://me@h/hep"}).cache == "postgresql://me@h/hep"

@@ -126,6 +126,38 @@ def test_many_processes_write_the_same_entries_at_once(cache: Cache) -> None:
     assert cache.info().relaxations == 8
 
 
+FAST_WRITER = """
+import sys
+from alloys import alloy_job
+from hepbench.harness.laboratory.cache import Cache
+outcome = alloy_job().do()
+print(flush=True)
+sys.stdin.readline()
+for pressure in range(25):
+    Cache(sys.argv[1]).put(alloy_job(pressure=100.0 * int(sys.argv[2]) + pressure), outcome)
+"""
+
+
+def test_many_processes_write_different_entries_at_once(cache: Cache) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", FAST_WRITER, cache.place, str(n)], env=environment, text=True, **pipes
+        )
+        for n in range(4)
+    ]
+    for writer in writers:
+        assert writer.stdout
+        writer.stdout.readline()  # it is ready
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    assert [writer.communicate()[1].count("Traceback") for writer in writers] == [0] * 4
+    assert cache.info().relaxations == 100
+
+
 def test_two_who_write_one_key_at_the_same_moment(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both looked and found nothing; the second write meets the first one's entry and leaves it."""
     job = alloy_job()
