@@ -5,31 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.scorer import Score
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hepbench.harness.agents.harnesses import FLOORS
 from hepbench.harness.agents.usage import AgentUsage
-from hepbench.harness.protocol.auditor import ROLE as AUDITOR
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
+from hepbench.reports.conditions import conditions_of
 from hepbench.reports.opening import LogError, LoggedSample, OpenLog, listed_logs, open_log
 from hepbench.reports.options import asked_model
-from hepbench.reports.records import Item, RunRecord
-from hepbench.scorers.heldout import measures
-from hepbench.scorers.outcomes import HeldOut, Outcome
+from hepbench.reports.records import RunRecord
+from hepbench.reports.truth import item_of, measures_of, silent_outcomes
 
 HEADLINE = "heldout_accuracy"
-_TRUTH = TypeAdapter(tuple[HeldOut, ...])
 _ENDED = ("success", "error")
-_LIMITS = ("message_limit", "token_limit", "time_limit", "working_limit", "cost_limit", "turn_limit")
 
 
 def find_logs(wheres: Iterable[str]) -> list[str]:
@@ -149,8 +146,8 @@ def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str,
     numbers, used = score_values(scores), _agents_usage(sample)
     rows = (scores[HEADLINE].metadata or {}).get("compounds") if HEADLINE in scores else None
     if not rows:
-        silent = _silent(sample)
-        rows, numbers = [outcome.row() for outcome in silent], {**numbers, **_measures(silent, sample)}
+        silent = silent_outcomes(sample)
+        rows, numbers = [outcome.row() for outcome in silent], {**numbers, **measures_of(silent, sample)}
     return RunRecord(
         where=where,
         log_id=header.eval.eval_id,
@@ -162,8 +159,8 @@ def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str,
         harness=harness,
         sample=str(sample.id),
         epoch=sample.epoch,
-        conditions=_conditions(header, sample, about),
-        items=tuple(map(_item, rows)),
+        conditions=conditions_of(header, sample, about),
+        items=tuple(map(item_of, rows)),
         scores=numbers,
         tools=tools,
         flow=dict((scores["step_flow"].metadata or {}).get("flow", {})) if "step_flow" in scores else {},
@@ -174,25 +171,6 @@ def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str,
         error=shorten(clean(sample.error.message)) if sample.error else "",
         limit=sample.limit.type if sample.limit else "",
     )
-
-
-def _silent(sample: EvalSample) -> list[Outcome]:
-    """The held-out compounds of a run without the score: none is predicted, as the scorer would see it.
-
-    Raises:
-        LogError: the sample's metadata does not hold the truth as the scorer wants it.
-    """
-    try:
-        truth = _TRUTH.validate_python(sample.metadata["heldout"])
-    except ValidationError as e:
-        raise LogError(f"its held-out compounds cannot be read: {shorten(clean(str(e)), 120)}") from e
-    return [Outcome(item, None) for item in truth]
-
-
-def _measures(outcomes: Sequence[Outcome], sample: EvalSample) -> dict[str, float]:
-    """Their scores, as far as they are known: nobody can say how well a prediction would have been stated."""
-    found = measures(outcomes, str(sample.metadata.get("exploration_majority")))
-    return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
 def _agents_usage(sample: EvalSample) -> AgentUsage:
@@ -216,42 +194,3 @@ def score_values(scores: Mapping[str, Score]) -> dict[str, float]:
             if isinstance(value, int | float) and math.isfinite(value):
                 found[key] = float(value)
     return found
-
-
-def _conditions(header: EvalLog, sample: EvalSample, about: Mapping[str, Any]) -> dict[str, Any]:
-    limits = {name: getattr(header.eval.config, name, None) for name in _LIMITS}
-    return {
-        "task_version": str(about.get("task_version", header.eval.task_version)),
-        "potential": about.get("potential"),
-        "weights_sha256": about.get("weights_sha256"),
-        "reference_sha256": about.get("reference_sha256"),
-        "database": about.get("database"),
-        "lab_budget": about.get("lab_budget"),
-        "turn_limit": about.get("turn_limit"),
-        "token_limit": about.get("token_limit"),
-        "context_limit": about.get("context_limit"),
-        "live_time_limit": about.get("live_time_limit"),
-        "rules": sample.metadata.get("rules"),
-        "auditor": _auditor(header),
-        "sample_limits": {name: limit for name, limit in limits.items() if limit is not None},
-    }
-
-
-def _auditor(header: EvalLog) -> str | None:
-    """The model that looked at evidence before beliefs moved; None where the gate was off."""
-    given = (header.eval.model_roles or {}).get(AUDITOR)
-    models = given if isinstance(given, list) else [given] if given else []
-    return ", ".join(model.model for model in models) or None
-
-
-def _item(row: Mapping[str, Any]) -> Item:
-    return Item(
-        compound=str(row["compound"]),
-        cluster=str(row["chemical_family"]),
-        part=str(row["part"]),
-        labels=tuple(str(label) for label in row["labels"]),
-        predicted=row.get("predicted"),
-        confidence=row.get("confidence"),
-        right=bool(row["right"]),
-        regret=row.get("regret_meV_per_atom"),
-    )
