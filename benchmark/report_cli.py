@@ -41,7 +41,7 @@ def report(logs: Logs, output: Output = Path("report"), open_: Open = False, wor
             runs += read
             doubts |= {run.record.log_id: left_out.get(log_name(where), "") for run in read}
         index = write_site(output, build_leaderboard(found), runs, doubts)
-    typer.echo(f"written: {index} ({len(runs)} runs)")
+    typer.echo(f"written: {index} ({len(runs)} run{'' if len(runs) == 1 else 's'})")
     if open_:
         typer.launch(index.resolve().as_uri())
     if not runs:
