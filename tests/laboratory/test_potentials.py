@@ -107,6 +107,8 @@ def mace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (package / "calculators" / "__init__.py").write_text("")
     (package / "calculators" / "foundations_models.py").write_text(MACE_SOURCE)
     monkeypatch.syspath_prepend(tmp_path / "site")
+    for loaded in [name for name in sys.modules if name.partition(".")[0] == "mace"]:
+        monkeypatch.delitem(sys.modules, loaded)  # the real one, where another test has imported it
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     potentials._mace_urls.cache_clear()
     return tmp_path / "cache" / "mace"
