@@ -18,10 +18,11 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from logging import getLogger
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -51,6 +52,8 @@ FORMAT = 1
 """Raised when entries of older versions cannot be read any more."""
 
 _TURN = 7_430_117  # the number of the lock, any
+_REMEMBERED = 500
+"""Entries that a process keeps at hand; some kB each."""
 _DIGITS = 6  # of coordinates in a key, Å: two machines may build one start with other last bits
 
 
@@ -123,6 +126,7 @@ class Cache:
     def __init__(self, place: str) -> None:
         self.place = place
         self._view: Any = None
+        self._recent: dict[str, Outcome | DynamicsOutcome] = {}
 
     def get(self, work: Job | DynamicsJob, key: str = "") -> Outcome | DynamicsOutcome | None:
         """The result of a job, or None when there is none that is sound.
@@ -135,12 +139,18 @@ class Cache:
             CacheError: the cache cannot be used.
         """
         key = key or key_of(work)
+        if key in self._recent:  # an entry never changes, so what was read once is good
+            return _again(work, self._recent[key])
         with self._database() as database:
             number = _number(database, key)
             if number is None:
                 return None
             try:
-                return _outcome(work, database.get(number))
+                found = _outcome(work, database.get(number))
+                while len(self._recent) >= _REMEMBERED:
+                    self._recent.pop(next(iter(self._recent)), None)
+                self._recent[key] = found
+                return _again(work, found)
             except _DAMAGE as e:
                 logger.warning("cache %s: entry %s is damaged (%s)", self.shown, key[:16], type(e).__name__)
                 database.delete([number])
@@ -181,6 +191,7 @@ class Cache:
         Raises:
             CacheError: the cache cannot be used.
         """
+        self._recent.clear()
         path = self._path()
         if path is None:
             with self._database() as database:
@@ -226,8 +237,9 @@ class Cache:
 
         path = self._path()
         if self._view is None or (path is not None and not path.exists()):  # cleared in between
-            if path is not None:
+            if path is not None and not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
+                _create(path)
             # Without ASE's lock file, which a killed process leaves behind: the database locks by itself.
             self._view = connect(self.place, use_lock_file=False)
         return self._view
@@ -236,6 +248,23 @@ class Cache:
     def shown(self) -> str:
         """The place without a password."""
         return without_login(self.place)
+
+
+def _create(path: Path) -> None:
+    """An empty database, there all at once: of processes that make its tables in place, all but one fail."""
+    from ase.db import connect
+
+    with TemporaryDirectory(dir=path.parent, prefix=".new-") as scratch:
+        made = Path(scratch) / "live.db"
+        with connect(str(made), use_lock_file=False) as database:
+            database.count()
+        try:
+            os.link(made, path)
+        except FileExistsError:
+            return  # another process was quicker
+        except OSError:  # a file system without links
+            if not path.exists():
+                made.replace(path)
 
 
 def open_cache(asked: str = AUTO) -> Cache | None:
@@ -382,10 +411,17 @@ def _outcome(work: Job | DynamicsJob, row: Any) -> Outcome | DynamicsOutcome:
         raise _DamagedError("checksum")
     if isinstance(work, DynamicsJob):
         return DynamicsOutcome(Trajectory.model_validate(data["record"]), _fresh(atoms))
-    names = {"compound": work.compound.formula, "prototype": work.prototype.name}
-    record = Relaxation.model_validate(data["record"]).model_copy(update=names)
     found = _fresh(atoms) if data["has_structure"] else None
-    return Outcome(record, found, float(data["seconds"]))
+    return Outcome(Relaxation.model_validate(data["record"]), found, float(data["seconds"]))
+
+
+def _again(work: Job | DynamicsJob, kept: Outcome | DynamicsOutcome) -> Outcome | DynamicsOutcome:
+    """What was read once, for this job: its own structure, and the names that this job has for it."""
+    if isinstance(kept, DynamicsOutcome) or isinstance(work, DynamicsJob):
+        return replace(kept, atoms=None if kept.atoms is None else kept.atoms.copy())
+    names = {"compound": work.compound.formula, "prototype": work.prototype.name}
+    atoms = None if kept.atoms is None else kept.atoms.copy()
+    return replace(kept, record=kept.record.model_copy(update=names), atoms=atoms)
 
 
 def _fresh(atoms: Atoms) -> Atoms:

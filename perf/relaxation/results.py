@@ -63,11 +63,12 @@ for job in jobs:
     names = {"compound": job.compound.formula, "prototype": job.prototype.name}
     record = Relaxation(**names, pressure=5.0, energy=-1.0)
     cache.put(job, Outcome(record, atoms, 1.0))
-begin = time.process_time()
-found = [cache.get(job) for job in jobs]
-spent = time.process_time() - begin
-assert all(found)
-print(json.dumps({"ms": 1000 * spent / len(jobs), "results": len(jobs), "torch": "torch" in sys.modules}))
+def spent():
+    begin = time.process_time()
+    assert all([cache.get(job) for job in jobs])
+    return 1000 * (time.process_time() - begin) / len(jobs)
+
+print(json.dumps({"ms": spent(), "again": spent(), "torch": "torch" in sys.modules}))
 """
 
 EVAL = """
@@ -106,7 +107,8 @@ def main() -> None:
         live = _run(EVAL)
     print("| | |\n| --- | --- |")
     print(f"| a result from the reference set, processor time | {looked_up['ms']:.2f} ms |")
-    print(f"| a result from the cache, processor time | {cached['ms']:.2f} ms |")
+    print(f"| a result from the cache, read for the first time | {cached['ms']:.2f} ms |")
+    print(f"| the same again in that process | {cached['again']:.2f} ms |")
     print(f"| torch imported for these | {'yes' if looked_up['torch'] or cached['torch'] else 'no'} |")
     print(
         "| memory of a laboratory before and after 10,000 results "

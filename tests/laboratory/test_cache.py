@@ -18,7 +18,7 @@ from inspect_ai._util.error import PrerequisiteError
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
-from hepbench.harness.laboratory.cache import Cache, CacheError, cached, key_of, place_of
+from hepbench.harness.laboratory.cache import Cache, CacheError, _create, cached, key_of, place_of
 from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
 from hepbench.harness.laboratory.simulations import DynamicsJob
@@ -231,3 +231,30 @@ def test_the_command(cache: Cache, tmp_path: Path) -> None:
     failed = command("info")
     assert failed.exit_code == 2
     assert len(failed.output.splitlines()) == 1
+
+
+def test_what_was_read_once_is_given_again_as_a_copy(cache: Cache) -> None:
+    job = alloy_job()
+    cache.put(job, job.do())
+    reader = Cache(cache.place)
+    first = reader.get(job)
+    assert isinstance(first, Outcome)
+    assert first.atoms is not None
+    kept = first.atoms.positions.copy()
+    first.atoms.positions += 1.0
+    Path(cache.place).unlink()
+    again = reader.get(job)
+    assert isinstance(again, Outcome)
+    assert again.atoms is not None
+    assert np.array_equal(again.atoms.positions, kept)
+    assert again.record == first.record
+    reader.clear()
+    assert reader.get(job) is None
+
+
+def test_a_database_that_another_process_made_first_is_left_alone(cache: Cache) -> None:
+    job = alloy_job()
+    cache.put(job, job.do())
+    _create(Path(cache.place))
+    assert Cache(cache.place).info().relaxations == 1
+    assert [path.name for path in Path(cache.place).parent.iterdir()] == ["live.db"]
