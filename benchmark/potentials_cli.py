@@ -11,7 +11,8 @@ def potentials(
     name: Annotated[list[str] | None, typer.Argument(help="Only these; default: all named ones.")] = None,
 ) -> None:
     """List the potentials with their weights' SHA-256, and say why those that do not run here do not."""
-    from hepbench.harness.laboratory.potentials import PotentialError, forms, names, potential
+    from hepbench.harness.laboratory.potential import PotentialError
+    from hepbench.harness.laboratory.potentials import forms, names, potential
 
     wrong = False
     for one in name or names():

@@ -19,7 +19,8 @@ from typing import IO, TYPE_CHECKING, Any
 from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Family
 from hepbench.harness.laboratory.phases import Candidate, identify
-from hepbench.harness.laboratory.potentials import Coverage, PotentialError, potential
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import Coverage, potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.reference import (
     ReferenceError,  # noqa: A004 - the field's word

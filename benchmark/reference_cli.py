@@ -16,7 +16,8 @@ import typer
 from hepbench.benchmark.splits import SplitError, majority_scores, rewritten, split
 from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Family, FamilyError
-from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, PotentialError
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL
 from hepbench.harness.laboratory.potentials import potential as named_potential
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet, Truth  # noqa: A004
 from hepbench.tasks import families

@@ -19,7 +19,8 @@ from platformdirs import user_data_path
 from hepbench.harness.laboratory.family import Family, FamilyError, load_family
 from hepbench.harness.laboratory.known import Database, LocalDatabase
 from hepbench.harness.laboratory.optimade import OptimadeDatabase
-from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, UnknownPotential, potential
+from hepbench.harness.laboratory.potential import UnknownPotential
+from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL, potential
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004
 
 DATA = Path(__file__).parent / "data"

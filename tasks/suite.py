@@ -19,7 +19,7 @@ from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.family import Compound, Family, FamilyError
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
 from hepbench.harness.laboratory.live import shared_pool, shared_runner
-from hepbench.harness.laboratory.potentials import PotentialError
+from hepbench.harness.laboratory.potential import PotentialError
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004 - the field's word
 from hepbench.harness.laboratory.tools import laboratory_tools
 from hepbench.scorers import suite_scorers

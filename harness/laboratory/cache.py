@@ -12,34 +12,32 @@ be used (read-only, full, not a database) is left alone after one warning: the r
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from logging import getLogger
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import numpy as np
 
-from hepbench.harness.laboratory.dynamics import Trajectory
+from hepbench.harness.laboratory.cache_entries import (
+    DAMAGE,
+    Keying,
+    again,
+    key_of,
+    outcome_of,
+    row_number,
+    write,
+)
 from hepbench.harness.laboratory.live import RunJob
-from hepbench.harness.laboratory.potentials import potential
-from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.simulations import DynamicsJob, DynamicsOutcome
-from hepbench.harness.laboratory.structures import start_atoms
 from hepbench.harness.laboratory.workers import Job, Outcome, T, Work
 from hepbench.harness.text import without_login
-
-if TYPE_CHECKING:
-    from ase import Atoms
 
 logger = getLogger(__name__)
 
@@ -48,13 +46,9 @@ OFF = "off"
 VARIABLE = "HEPBENCH_CACHE"
 """Environment variable: a folder, a file that ends in .db, a URL, or "off"."""
 
-FORMAT = 1
-"""Raised when entries of older versions cannot be read any more."""
-
 _TURN = 7_430_117  # the number of the lock, any
 _REMEMBERED = 500
 """Entries that a process keeps at hand; some kB each."""
-_DIGITS = 6  # of coordinates in a key, Å: two machines may build one start with other last bits
 
 
 class CacheError(RuntimeError):
@@ -140,18 +134,18 @@ class Cache:
         """
         key = key or key_of(work)
         if key in self._recent:  # an entry never changes, so what was read once is good
-            return _again(work, self._recent[key])
+            return again(work, self._recent[key])
         with self._database() as database:
-            number = _number(database, key)
+            number = row_number(database, key)
             if number is None:
                 return None
             try:
-                found = _outcome(work, database.get(number))
+                found = outcome_of(work, database.get(number))
                 while len(self._recent) >= _REMEMBERED:
                     self._recent.pop(next(iter(self._recent)), None)
                 self._recent[key] = found
-                return _again(work, found)
-            except _DAMAGE as e:
+                return again(work, found)
+            except DAMAGE as e:
                 logger.warning("cache %s: entry %s is damaged (%s)", self.shown, key[:16], type(e).__name__)
                 database.delete([number])
                 return None
@@ -169,8 +163,8 @@ class Cache:
         """
         key = key or key_of(work)
         with self._database() as database, self._turn(database):
-            if _number(database, key) is None:
-                _write(database, key, work, outcome)
+            if row_number(database, key) is None:
+                write(database, key, work, outcome)
 
     def info(self) -> CacheInfo:
         """What stands in it; nothing, when it does not exist yet.
@@ -296,27 +290,6 @@ def cached(run: RunJob, cache: Cache | None) -> RunJob:
     return run_cached
 
 
-@dataclass(frozen=True)
-class Keying:
-    """The work of telling the key of a job: pymatgen builds the start, and no eval has to load it."""
-
-    work: Job | DynamicsJob
-
-    @property
-    def name(self) -> str:
-        """That of the job: what goes wrong here would go wrong there."""
-        return self.work.name
-
-    @property
-    def potential(self) -> str:
-        """That of the job."""
-        return self.work.potential
-
-    def do(self) -> str:
-        """The key; `key_of`."""
-        return key_of(self.work)
-
-
 class _Usable:
     """Calls a cache until it fails for the first time."""
 
@@ -333,126 +306,6 @@ class _Usable:
             self._gone = True
             logger.warning("%s; the run goes on without it", e)
             return None
-
-
-def key_of(work: Job | DynamicsJob) -> str:
-    """The SHA-256 of all that the result depends on; names of compounds and prototypes do not count."""
-    start, how = _start(work), dict(work.maker.settings())
-    if isinstance(work, Job):
-        how |= {"kind": "relaxation", "pressure": work.pressure}
-    else:
-        how |= {"kind": "simulation"}
-    depends = {
-        "format": FORMAT,
-        **_identity(work.potential),
-        "how": how,
-        "numbers": start.numbers.tolist(),
-        "cell": _rounded(start.cell[:]),
-        "positions": _rounded(start.positions),
-    }
-    return f"sha256-{hashlib.sha256(_canonical(depends)).hexdigest()}"
-
-
-@lru_cache(maxsize=8)
-def _identity(potential_id: str) -> dict[str, Any]:
-    """What the energies of a potential depend on here; read once, as the calculator is loaded once."""
-    chosen = potential(potential_id)
-    return {
-        "potential": chosen.id,
-        "weights": chosen.weights_sha256(),
-        "versions": chosen.versions(),
-        "dtype": chosen.dtype,
-        "device": chosen.device(),
-    }
-
-
-def _start(work: Job | DynamicsJob) -> Atoms:
-    return start_atoms(work.prototype, work.compound) if isinstance(work, Job) else work.start
-
-
-class _DamagedError(ValueError):
-    """An entry that is not what was written."""
-
-
-_DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError)  # what decoding damaged bytes raises
-
-
-def _write(database: Any, key: str, work: Job | DynamicsJob, outcome: Outcome | DynamicsOutcome) -> None:
-    from ase.db.row import AtomsRow
-
-    atoms = _start(work) if outcome.atoms is None else outcome.atoms
-    data = {
-        "record": outcome.record.model_dump(mode="json"),
-        "has_structure": outcome.atoms is not None,
-        "seconds": outcome.seconds if isinstance(outcome, Outcome) else 0.0,
-    }
-    row = AtomsRow(atoms)
-    row.unique_id = key
-    row.ctime = _now()
-    row.user = None
-    kind = "relaxation" if isinstance(work, Job) else "simulation"
-    pairs = {"kind": kind, "potential": work.potential, "of": work.name}
-    checksum = _checksum(row.toatoms(), data)
-    database.write(row, key_value_pairs=pairs, data={**data, "checksum": checksum})
-
-
-def _number(database: Any, key: str) -> int | None:
-    """The row of a key. By SQL, because ASE decodes a row that it finds, and a damaged one stops it."""
-    with database.managed_connection() as connection:
-        cursor = connection.cursor()
-        cursor.execute("SELECT id FROM systems WHERE unique_id=?", (key,))
-        found = cursor.fetchone()
-    return None if found is None else int(found[0])
-
-
-def _outcome(work: Job | DynamicsJob, row: Any) -> Outcome | DynamicsOutcome:
-    atoms, data = row.toatoms(), dict(row.data)
-    if data.pop("checksum") != _checksum(atoms, data):
-        raise _DamagedError("checksum")
-    if isinstance(work, DynamicsJob):
-        return DynamicsOutcome(Trajectory.model_validate(data["record"]), _fresh(atoms))
-    found = _fresh(atoms) if data["has_structure"] else None
-    return Outcome(Relaxation.model_validate(data["record"]), found, float(data["seconds"]))
-
-
-def _again(work: Job | DynamicsJob, kept: Outcome | DynamicsOutcome) -> Outcome | DynamicsOutcome:
-    """What was read once, for this job: its own structure, and the names that this job has for it."""
-    if isinstance(kept, DynamicsOutcome) or isinstance(work, DynamicsJob):
-        return replace(kept, atoms=None if kept.atoms is None else kept.atoms.copy())
-    names = {"compound": work.compound.formula, "prototype": work.prototype.name}
-    atoms = None if kept.atoms is None else kept.atoms.copy()
-    return replace(kept, record=kept.record.model_copy(update=names), atoms=atoms)
-
-
-def _fresh(atoms: Atoms) -> Atoms:
-    copy = atoms.copy()
-    copy.calc = None
-    copy.info.clear()
-    return copy
-
-
-def _checksum(atoms: Atoms, data: Mapping[str, Any]) -> str:
-    content = {
-        "numbers": atoms.numbers.tolist(),
-        "cell": atoms.cell[:].tolist(),
-        "positions": atoms.positions.tolist(),
-        "data": dict(data),
-    }
-    return hashlib.sha256(_canonical(content)).hexdigest()
-
-
-def _rounded(lengths: Any) -> Any:
-    return (np.round(lengths, _DIGITS) + 0.0).tolist()  # no -0.0
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()
-
-
-def _now() -> float:
-    from ase.db.core import now
-
-    return float(now())
 
 
 def _server_errors() -> tuple[type[Exception], ...]:

@@ -20,7 +20,7 @@ from logging import CRITICAL, getLogger
 from typing import Any, Self, cast
 
 from hepbench.harness.laboratory.cluster_worker import ClusterError, do_there, identity
-from hepbench.harness.laboratory.potentials import PotentialError
+from hepbench.harness.laboratory.potential import PotentialError
 from hepbench.harness.laboratory.workers import (
     TIME_LIMIT,
     LiveRelaxationError,

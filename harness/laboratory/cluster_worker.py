@@ -14,7 +14,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Generic
 
-from hepbench.harness.laboratory.potentials import PotentialError, potential
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.workers import LiveRelaxationError, T, Work, WorkerPool
 
 GLANCE = 0.2

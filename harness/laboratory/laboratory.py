@@ -16,7 +16,7 @@ from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
 from hepbench.harness.laboratory.known import Database
 from hepbench.harness.laboratory.live import LiveRelaxations, RunJob, shared_runner
-from hepbench.harness.laboratory.potentials import PotentialError
+from hepbench.harness.laboratory.potential import PotentialError
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationError
 from hepbench.harness.laboratory.results import Measured, Source, Tolerances, relaxation_checks

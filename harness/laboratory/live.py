@@ -19,7 +19,8 @@ from hepbench.harness.laboratory.cluster import open_pool
 from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype
 from hepbench.harness.laboratory.phases import Candidate, identify
-from hepbench.harness.laboratory.potentials import PotentialError, potential
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
 from hepbench.harness.laboratory.simulations import DynamicsJob, EndIdentification, Simulated

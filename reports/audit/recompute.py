@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hepbench.harness.laboratory.potentials import PotentialError, potential
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.relaxation import RelaxationError, RelaxationMaker
 from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, WorkerPool

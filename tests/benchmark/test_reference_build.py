@@ -7,7 +7,7 @@ import pytest
 from hepbench.benchmark import reference as building
 from hepbench.benchmark.reference import Build, read_journal
 from hepbench.harness.laboratory.family import Compound, Family, Prototype, Site
-from hepbench.harness.laboratory.potentials import PotentialError
+from hepbench.harness.laboratory.potential import PotentialError
 from hepbench.harness.laboratory.records import Relaxation
 from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.laboratory.workers import WorkerPool

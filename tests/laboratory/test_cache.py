@@ -18,7 +18,8 @@ from inspect_ai._util.error import PrerequisiteError
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
-from hepbench.harness.laboratory.cache import Cache, CacheError, _create, cached, key_of, place_of
+from hepbench.harness.laboratory.cache import Cache, CacheError, _create, cached, place_of
+from hepbench.harness.laboratory.cache_entries import key_of
 from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
 from hepbench.harness.laboratory.simulations import DynamicsJob

@@ -163,7 +163,7 @@ def test_two_who_write_one_key_at_the_same_moment(cache: Cache, monkeypatch: pyt
     job = alloy_job()
     outcome = job.do()
     cache.put(job, outcome)
-    monkeypatch.setattr("hepbench.harness.laboratory.cache._number", lambda _database, _key: None)
+    monkeypatch.setattr("hepbench.harness.laboratory.cache.row_number", lambda _database, _key: None)
     cache.put(job, outcome)
     monkeypatch.undo()
     assert cache.info().relaxations == 1

@@ -23,7 +23,8 @@ from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.family import Compound, Family, Prototype, Site
 from hepbench.harness.laboratory.laboratory import Laboratory, LabSettings
 from hepbench.harness.laboratory.live import shared_pool, shared_runner
-from hepbench.harness.laboratory.potentials import PotentialError, potential
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.records import Provenance, Relaxation
 from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.laboratory.relaxation import RelaxationMaker

@@ -21,7 +21,9 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
-from hepbench.harness.laboratory.potentials import MODELS, PotentialError, load_calculator, potential
+from hepbench.harness.laboratory.mace import MODELS
+from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potentials import load_calculator, potential
 from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.harness.laboratory.structures import start_atoms
 from hepbench.harness.protocol.store import RegistryStore

@@ -8,8 +8,10 @@ from alloys import alloy_job
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
+from hepbench.harness.laboratory import mace as mace_models
 from hepbench.harness.laboratory import potentials
-from hepbench.harness.laboratory.potentials import PotentialUnavailable, UnknownPotential, potential
+from hepbench.harness.laboratory.potential import PotentialUnavailable, UnknownPotential
+from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.workers import run_job
 
 
@@ -110,7 +112,7 @@ def mace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for loaded in [name for name in sys.modules if name.partition(".")[0] == "mace"]:
         monkeypatch.delitem(sys.modules, loaded)  # the real one, where another test has imported it
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    potentials._mace_urls.cache_clear()
+    mace_models._urls.cache_clear()
     return tmp_path / "cache" / "mace"
 
 
