@@ -61,7 +61,7 @@ class Build:
     @property
     def provenance(self) -> Provenance:
         """Everything that the energies depend on."""
-        return provenance(self.potential_id, self.maker)
+        return potential(self.potential_id).provenance(self.maker.settings())
 
     @property
     def journal(self) -> Path:
@@ -174,19 +174,6 @@ def require_no_loss(folder: Path, not_held: Mapping[str, str]) -> None:
             f"{folder} has a set with {', '.join(sorted(lost))}, which this one would not hold: "
             "name another folder, --output"
         )
-
-
-def provenance(potential_id: str, maker: RelaxationMaker) -> Provenance:
-    """What the energies of a potential and a recipe depend on, here."""
-    chosen = potential(potential_id)
-    return Provenance(
-        potential=chosen.id,
-        weights_sha256=chosen.weights_sha256(),
-        settings=maker.settings(),
-        versions=chosen.versions(),
-        dtype=chosen.dtype,
-        device=chosen.device(),
-    )
 
 
 def finished(jobs: list[Job], pool: Pool) -> Iterator[tuple[Job, Outcome]]:

@@ -57,7 +57,7 @@ def key_of(work: Job | DynamicsJob) -> str:
         how |= {"kind": "simulation"}
     depends = {
         "format": FORMAT,
-        **_identity(work.potential),
+        "provenance": _provenance(work.potential),
         "how": how,
         "numbers": start.numbers.tolist(),
         "cell": _rounded(start.cell[:]),
@@ -67,16 +67,9 @@ def key_of(work: Job | DynamicsJob) -> str:
 
 
 @lru_cache(maxsize=8)
-def _identity(potential_id: str) -> dict[str, Any]:
+def _provenance(potential_id: str) -> dict[str, Any]:
     """What the energies of a potential depend on here; read once, as the calculator is loaded once."""
-    chosen = potential(potential_id)
-    return {
-        "potential": chosen.id,
-        "weights": chosen.weights_sha256(),
-        "versions": chosen.versions(),
-        "dtype": chosen.dtype,
-        "device": chosen.device(),
-    }
+    return potential(potential_id).provenance({}).model_dump()
 
 
 def _start(work: Job | DynamicsJob) -> Atoms:

@@ -11,10 +11,9 @@ import multiprocessing
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Generic
 
-from hepbench.harness.laboratory.potential import PotentialError
+from hepbench.harness.laboratory.potential import PotentialError, installed_version
 from hepbench.harness.laboratory.potentials import potential
 from hepbench.harness.laboratory.workers import LiveRelaxationError, T, Work, WorkerPool
 
@@ -41,13 +40,13 @@ def identity(potential_id: str) -> Identity:
     Raises:
         PotentialError: the potential is unknown, or not here.
     """
-    found = {name: _version(name) for name in PACKAGES}
+    found = {name: installed_version(name) for name in PACKAGES}
     if potential_id:
         chosen = potential(potential_id)
         chosen.check()
-        found |= chosen.versions()
-        found["dtype"], found["device"] = chosen.dtype, chosen.device()
-        found[f"the weights of {potential_id}"] = f"sha256-{chosen.weights_sha256()[:12]}"
+        its = chosen.provenance({})
+        found |= its.versions | {"dtype": its.dtype, "device": its.device}
+        found[f"the weights of {potential_id}"] = f"sha256-{its.weights_sha256[:12]}"
     return tuple(found.items())
 
 
@@ -157,10 +156,3 @@ def _wait(future: Future[Any], worker: Any, key: object) -> None:
 
 def _called(worker: Any) -> str:
     return worker.address if worker.name == worker.address else f"{worker.name} ({worker.address})"
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

@@ -18,12 +18,14 @@ import hashlib
 import importlib.util
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from hepbench.harness.laboratory.records import Provenance
 
 if TYPE_CHECKING:
     from ase.calculators.calculator import Calculator
@@ -112,7 +114,22 @@ class Potential:
 
     def versions(self) -> dict[str, str]:
         """Versions of the packages that the energies depend on, sorted by name."""
-        return {name: _version(name) for name in sorted({*_ALWAYS, *self.packages})}
+        return {name: installed_version(name) for name in sorted({*_ALWAYS, *self.packages})}
+
+    def provenance(self, settings: Mapping[str, float | int | str | bool]) -> Provenance:
+        """All that its energies depend on, here, with the settings of a recipe.
+
+        Raises:
+            PotentialUnavailable: the weights are not here.
+        """
+        return Provenance(
+            potential=self.id,
+            weights_sha256=self.weights_sha256(),
+            settings=dict(settings),
+            versions=self.versions(),
+            dtype=self.dtype,
+            device=self.device(),
+        )
 
     def check(self) -> None:
         """Raise PotentialUnavailable, with one line, unless the potential can be loaded here.
@@ -157,7 +174,8 @@ def file_sha256(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _version(package: str) -> str:
+def installed_version(package: str) -> str:
+    """Of a package here; "not installed" where it is not."""
     try:
         return version(package)
     except PackageNotFoundError:
