@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import numpy as np
 import pytest
-from alloys import CUPD, EMT, alloy_job
+from alloys import CUPD, EMT, Counted, alloy_job, run
 from ase.build import bulk
 from inspect_ai._util.error import PrerequisiteError
 from typer.testing import CliRunner
@@ -23,28 +22,13 @@ from hepbench.harness.laboratory.cache_entries import key_of
 from hepbench.harness.laboratory.dynamics import DynamicsMaker
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
 from hepbench.harness.laboratory.simulations import DynamicsJob
-from hepbench.harness.laboratory.workers import Job, LiveRelaxationError, Outcome
+from hepbench.harness.laboratory.workers import LiveRelaxationError, Outcome
 from hepbench.tasks.parameters import parameters
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(str(tmp_path / "deep" / "live.db"))
-
-
-class Counted:
-    """Does the work here, and counts what has a result worth keeping."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    async def __call__(self, work: Any) -> Any:
-        self.count += isinstance(work, Job | DynamicsJob)
-        return work.do()
-
-
-def run(runner: Any, work: Any) -> Any:
-    return anyio.run(runner, work)
 
 
 def test_a_second_run_takes_the_first_ones_result(cache: Cache) -> None:

@@ -10,15 +10,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import anyio
 import numpy as np
 import pytest
-from alloys import alloy_job
+from alloys import Counted, alloy_job, run
 
 from hepbench.harness.laboratory.cache import Cache, CacheError, cached
-from hepbench.harness.laboratory.workers import Job
 
 psycopg2 = pytest.importorskip("psycopg2", reason="pip install 'hepbench[postgres]'")
 
@@ -62,19 +59,6 @@ def cache(server: str) -> Cache:
     cache = Cache(server)
     cache.clear()
     return cache
-
-
-class Counted:
-    def __init__(self) -> None:
-        self.count = 0
-
-    async def __call__(self, work: Any) -> Any:
-        self.count += isinstance(work, Job)
-        return work.do()
-
-
-def run(runner: Any, work: Any) -> Any:
-    return anyio.run(runner, work)
 
 
 def test_a_second_run_takes_the_first_ones_result(cache: Cache) -> None:

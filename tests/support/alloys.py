@@ -1,9 +1,14 @@
-"""A job that EMT does in a second: CuPd as CsCl."""
+"""A job that EMT does in a second: CuPd as CsCl; and who does it."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import anyio
+
 from hepbench.harness.laboratory.family import Compound, Prototype, Site
 from hepbench.harness.laboratory.relaxation import RelaxationMaker
+from hepbench.harness.laboratory.simulations import DynamicsJob
 from hepbench.harness.laboratory.workers import Job
 
 EMT = "ase:ase.calculators.emt:EMT"
@@ -22,3 +27,18 @@ B2 = Prototype(
 def alloy_job(*, potential: str = EMT, pressure: float = 0.0, maker: RelaxationMaker | None = None) -> Job:
     """Relax CuPd as CsCl."""
     return Job(potential, maker or RelaxationMaker(), CUPD, B2, pressure)
+
+
+class Counted:
+    """Does the work here, and counts what has a result worth keeping."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def __call__(self, work: Any) -> Any:
+        self.count += isinstance(work, Job | DynamicsJob)
+        return work.do()
+
+
+def run(runner: Any, work: Any) -> Any:
+    return anyio.run(runner, work)
