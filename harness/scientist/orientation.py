@@ -13,7 +13,7 @@ from hepbench.harness.scientist.descriptors import describer
 from hepbench.harness.scientist.elements import ASKED
 from hepbench.harness.scientist.formula import pattern_of
 from hepbench.harness.scientist.notebook import Idea, Notebook
-from hepbench.harness.scientist.relatives import Relatives
+from hepbench.harness.scientist.relatives import Guide, Relatives
 from hepbench.harness.scientist.script import Script, Turn, one
 from hepbench.harness.scientist.space import space
 
@@ -42,13 +42,26 @@ class Study:
 
     @property
     def kept(self) -> Relatives | None:
-        """The rule that predictions are made from: the last that is supported, or else the last.
+        """The rule that the study ends with: the last that is supported, or else the last.
 
         It draws on all that is measured by now.
         """
+        return self.guide.newest if self.guide else None
+
+    @property
+    def guide(self) -> Guide | None:
+        """What predictions are made from: the rule kept, and the first supported one that has classes.
+
+        Every compound measured since a rule was stated has tested it, so the first stood the most tests.
+        Without a registry none stood any that is on record, and the rule kept serves for all.
+        """
         supported = [rule for idea, rule in self.rules if idea is not None and idea.state == "supported"]
         last = (supported or [rule for _, rule in self.rules])[-1:]
-        return replace(last[0], cases=tuple(self.bench.trusted)) if last else None
+        if not last:
+            return None
+        first = next((rule for rule in supported if rule.rules.rules), last[0])
+        cases = tuple(self.bench.trusted)
+        return Guide(replace(last[0], cases=cases), replace(first, cases=cases))
 
 
 def orient(study: Study) -> Script[None]:

@@ -61,6 +61,17 @@ class Relatives:
         """The label of a compound."""
         return _lowest(self.energies(values)) or self.rules.label(values)
 
+    def within(self, values: Values) -> bool:
+        """Whether a compound lies inside the range of what was measured, on every axis of kinship."""
+        for axis in self.axes:
+            value, known = (
+                values.get(axis.name),
+                [c.values[axis.name] for c in self.cases if axis.name in c.values],
+            )
+            if value is not None and known and not min(known) <= value <= max(known):
+                return False
+        return True
+
     def words(self) -> str:
         """The whole rule in words."""
         classes = (
@@ -89,6 +100,36 @@ class Relatives:
         """For each measured compound: how clear the others are about it, and whether they are right."""
         found = [(c, self.energies(c.values, without=c.compound)) for c in self.cases]
         return [(_margin(energies), c.lowest(_lowest(energies))) for c, energies in found]
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What predictions are made from: the newest rule, and a longer tested one beyond what was measured.
+
+    Classes that were just made fit what they were made from. Inside its range they are the better guide; of
+    a compound outside it they say nothing more than older classes do, which have stood more tests.
+
+    Attributes:
+        newest: For compounds inside the range of those measured.
+        oldest: For those outside.
+    """
+
+    newest: Relatives
+    oldest: Relatives
+
+    def rule(self, values: Values) -> Relatives:
+        """The rule for a compound."""
+        return self.newest if self.newest.within(values) else self.oldest
+
+    def words(self) -> str:
+        """Both in words, or the one where they are the same."""
+        if self.oldest == self.newest:
+            return self.newest.words()
+        axes = ", ".join(axis.name for axis in self.newest.axes)
+        return (
+            f"{self.newest.words()}. Beyond the range of the measured compounds in {axes}, where the classes "
+            f"that stood more tests are the safer guide, these: {self.oldest.rules.words()}"
+        )
 
 
 def _lowest(energies: dict[str, float]) -> str:

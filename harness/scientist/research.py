@@ -7,7 +7,8 @@
 4. Merge what held into one rule for the whole family: the rules part it into classes, and relatives decide
    within these. Test it on compounds that it was not made from.
 5. Make its classes once more from everything; test it on the compounds left; take all verdicts; finish.
-   Predictions follow the last of these rules that is supported.
+   Predictions follow the last of these rules that is supported, and beyond the range of what was measured the
+   first.
 """
 
 from __future__ import annotations

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hepbench.harness.scientist.conversation import Call, Conversation, Question
 from hepbench.harness.scientist.fitting import cheapest
 from hepbench.harness.scientist.orientation import NOT_AN_LLM, Study
-from hepbench.harness.scientist.relatives import Relatives, fitted
+from hepbench.harness.scientist.relatives import Guide, Relatives, fitted
 from hepbench.harness.scientist.research import research
-from hepbench.harness.scientist.rules import RuleList
+from hepbench.harness.scientist.rules import Case, RuleList
 from hepbench.harness.scientist.script import Script, Turn, replay
 
 WRAP_UP_TOOLS = frozenset(
@@ -32,8 +33,9 @@ def scientist(talk: Conversation) -> Turn:
 def _predict(talk: Conversation, question: Question) -> Script[None]:
     """Predict from the rule kept; once more, by the majority alone, if that is refused."""
     study = _remembered(talk)
-    for rule in (_rule(study), Relatives(RuleList((), _majority(study, question)), (), ())):
-        answer = (yield Turn("My rule, applied to each compound.", (_submission(rule, study, question),)))[0]
+    fallback = Relatives(RuleList((), _majority(study, question)), (), ())
+    for guide in (_guide(study), Guide(fallback, fallback)):
+        answer = (yield Turn("My rule, applied to each compound.", (_submission(guide, study, question),)))[0]
         if answer.ok:
             return
 
@@ -49,10 +51,12 @@ def _remembered(talk: Conversation) -> Study:
     return study
 
 
-def _rule(study: Study) -> Relatives:
-    """The rule kept; without one, what the measurements suggest."""
-    space = study.bench.space
-    return study.kept or fitted(study.bench.trusted, space.names, space.axes)
+def _guide(study: Study) -> Guide:
+    """The rules kept; without any, what the measurements suggest."""
+    if study.guide is not None:
+        return study.guide
+    suggested = fitted(study.bench.trusted, study.bench.space.names, study.bench.space.axes)
+    return Guide(suggested, suggested)
 
 
 def _majority(study: Study, question: Question) -> str:
@@ -61,24 +65,25 @@ def _majority(study: Study, question: Question) -> str:
     return cheapest(allowed) or next(iter(question.labels), study.label_name)
 
 
-def _submission(rule: Relatives, study: Study, question: Question) -> Call:
+def _submission(guide: Guide, study: Study, question: Question) -> Call:
     fallback = _majority(study, question)
     predictions = []
     for compound in question.compounds:
         values = study.bench.space.values(compound)
-        label = rule.label(values)
-        sure = rule.confidence(values)
+        rule = guide.rule(values)
+        label, sure = rule.label(values), rule.confidence(values)
         if label not in (question.labels or (label,)) or not label:
             label, sure = fallback, 1.0 / max(1, len(question.labels))
         predictions.append({"compound": compound, "label": label, "confidence": round(sure, 3)})
-    known = f"{rule.words()}. {_measured(rule)}" if rule.cases else f"always {fallback}: a guess"
+    measured = guide.newest.cases
+    known = f"{guide.words()}. {_measured(measured)}" if measured else f"always {fallback}: a guess"
     return Call("submit_predictions", {"predictions": predictions, "rule": f"{NOT_AN_LLM} {known}."})
 
 
-def _measured(rule: Relatives) -> str:
-    """The compounds that a rule goes back to, by their lowest phase."""
+def _measured(cases: Sequence[Case]) -> str:
+    """The compounds that the rules go back to, by their lowest phase."""
     found: dict[str, list[str]] = {}
-    for case in rule.cases:
+    for case in cases:
         found.setdefault(case.label, []).append(case.compound)
     said = "Lowest: " + "; ".join(f"{label} in {', '.join(names)}" for label, names in found.items())
-    return said if len(said) <= MOST_WORDS else f"{len(rule.cases)} compounds were measured"
+    return said if len(said) <= MOST_WORDS else f"{len(cases)} compounds were measured"

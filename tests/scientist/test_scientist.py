@@ -11,9 +11,13 @@ import pytest
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from hepbench.harness.laboratory.elements import element_row as real_row
+from hepbench.harness.scientist.claims import Mostly
 from hepbench.harness.scientist.conversation import read
+from hepbench.harness.scientist.notebook import Idea
 from hepbench.harness.scientist.orientation import Study
+from hepbench.harness.scientist.relatives import Relatives
 from hepbench.harness.scientist.research import research
+from hepbench.harness.scientist.rules import Rule, RuleList
 from hepbench.harness.scientist.scientist import scientist
 from hepbench.harness.scientist.script import replay
 
@@ -251,13 +255,42 @@ def test_no_warning_of_the_protocol_stands_against_it(usual: Any) -> None:
 def test_predictions_follow_a_supported_hypothesis_that_says_the_same_rule(usual: Any) -> None:
     study = Study()
     replay(research(study), replace(read(usual.messages), tools=frozenset()))
-    rule = study.kept
-    assert rule is not None
+    guide = study.guide
+    assert guide is not None
     for compound, prediction in usual.world.predictions.items():
-        assert prediction["label"] == rule.label(study.bench.space.values(compound))
-    assert rule.words() in usual.world.rule
-    stated = [h for h in usual.world.registry.state.hypotheses.values() if rule.words() in h.statement]
-    assert [h.state for h in stated] == ["supported"]
+        values = study.bench.space.values(compound)
+        assert prediction["label"] == guide.rule(values).label(values)
+    assert guide.words() in usual.world.rule
+    for rule in (guide.newest, guide.oldest):
+        stated = [h for h in usual.world.registry.state.hypotheses.values() if rule.words() in h.statement]
+        assert [h.state for h in stated] == ["supported"]
+
+
+def test_beyond_what_was_measured_the_rule_that_stood_more_tests_decides(usual: Any) -> None:
+    study = Study()
+    replay(research(study), replace(read(usual.messages), tools=frozenset()))
+    classes = [
+        RuleList((), "chain"),
+        *(RuleList((Rule((), c),), "cubic") for c in ("open", "layer", "dense")),
+    ]
+    rules = [Relatives(c, (), study.bench.space.axes) for c in classes]
+    ideas = [
+        Idea(f"H{n}", Mostly(rule), 0.5, 0, 0.9, state)
+        for n, (rule, state) in enumerate(
+            zip(rules, ("supported", "dormant", "supported", "supported"), strict=True)
+        )
+    ]
+    study.rules = list(zip(ideas, rules, strict=True))
+    guide = study.guide
+    assert guide is not None
+    seen = study.bench.trusted[0].values
+    axis = guide.newest.axes[0].name
+    assert guide.rule(seen).rules == classes[3]  # the last that is supported
+    assert guide.rule({**seen, axis: 99.0}).rules == classes[2]  # the first that is, and has classes
+    assert guide.rule({}).rules == classes[3]  # of what is not known nothing can be outside
+    study.rules = [(None, rule) for rule in rules]
+    assert study.guide is not None
+    assert study.guide.oldest == study.guide.newest  # no test of any rule is on record
 
 
 def test_a_run_reads_little_because_element_tables_are_not_carried_along(usual: Any) -> None:
