@@ -75,8 +75,12 @@ def percent(interval: Interval | None) -> str:
     if interval is None:
         return "–"
     if interval.low is None or interval.high is None:
-        return f"{interval.value:.0%}".replace("%", " %")
-    return f"{100 * interval.value:.0f} % ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+        return _mean(interval)
+    return f"{_mean(interval)} ({100 * interval.low:.0f}–{100 * interval.high:.0f})"
+
+
+def _mean(interval: Interval | None) -> str:
+    return "–" if interval is None else f"{100 * interval.value:.0f} %"
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -159,23 +163,32 @@ def _markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in shown)
 
 
-_TERMINAL = {
-    "rank": "rank",
-    "entry": "entry",
-    "held-out accuracy": "accuracy",
-    "interpolation": "interpolation",
-    "extrapolation": "extrapolation",
-    "regret, meV/atom": "regret",
-    "runs": "runs",
-    "note": "note",
-}
-"""What a terminal has room for; the files have it all."""
+_MARKS = {"model": "", "scripted policy": "scripted", "floor": "floor"}
+_MARKED = '"scripted" is a scripted policy, not an LLM; a "floor" asks no model.'
+_NARROWEST = 19
+"""Of the column of names: "hepbench/scientist ·" is not broken within a word on 80 columns."""
+
+
+def _terminal_cells(entry: Entry) -> dict[str, str]:
+    """What a terminal of 80 columns has room for; the files have it all."""
+    cells = main_cells(entry)
+    return {
+        "rank": cells["rank"],
+        "entry": cells["entry"],
+        "accuracy": cells["held-out accuracy"],
+        "interp.": _mean(entry.interpolation),
+        "extrap.": _mean(entry.extrapolation),
+        "regret": cells["regret, meV/atom"],
+        "runs": cells["runs"],
+        "note": "; ".join(note for note in (_MARKS[entry.kind], entry.not_ranked) if note),
+    }
 
 
 def to_terminal(board: Leaderboard) -> RenderableType:
     """The main table, how to read it, and the logs that do not count."""
-    rows = [{title: main_cells(e)[name] for name, title in _TERMINAL.items()} for e in board.entries]
-    parts: list[RenderableType] = [_rich_table(rows), Text(), Text(explanation(board))]
+    rows = [_terminal_cells(entry) for entry in board.entries]
+    marked = f" {_MARKED}" if any(_MARKS[entry.kind] for entry in board.entries) else ""
+    parts: list[RenderableType] = [_rich_table(rows), Text(), Text(explanation(board) + marked)]
     if board.left_out:
         parts += [Text(), Text("Logs that do not count:", style="bold")]
         parts += [Text(f"  {line(out.log)}: {line(out.reason)}") for out in board.left_out]
@@ -185,10 +198,14 @@ def to_terminal(board: Leaderboard) -> RenderableType:
 def _rich_table(rows: Sequence[Mapping[str, str]]) -> RenderableType:
     if not rows:
         return Text("No entry.")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for name in rows[0]:
-        is_text = name in ("entry", "note")
-        table.add_column(Text(name), justify="left" if is_text else "right", overflow="fold")
+        table.add_column(
+            Text(name),
+            justify="left" if name in ("entry", "note") else "right",
+            overflow="fold",
+            min_width=_NARROWEST if name == "entry" else None,
+        )
     for row in rows:
         table.add_row(*(Text(line(cell)) for cell in row.values()))
     return table

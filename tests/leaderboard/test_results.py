@@ -47,6 +47,18 @@ def test_the_baseline_holds_every_row_that_is_no_models() -> None:
     assert kept == {(entry.model, entry.harness) for entry in board.entries if entry.kind != "model"}
 
 
+@pytest.mark.parametrize("part", ["heldout_interpolation", "heldout_extrapolation"])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_scripted_scientist_beats_the_majority(task: str, part: str) -> None:
+    scores = {
+        entry.harness: entry.runs[0].scores[part]
+        for entry in read_baseline(RESULTS / "baseline.json").entries
+        if entry.task == f"hepbench/{task}"
+        and (entry.model == "hepbench/scientist" or entry.harness in FLOORS)
+    }
+    assert scores["hep"] > scores["majority"]
+
+
 def test_logs_that_were_sent_give_their_rows() -> None:
     sent = RESULTS / "logs"
     if not sent.is_dir():
