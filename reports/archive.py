@@ -97,16 +97,17 @@ class Archive:
         return parse(self._bytes(name), name)
 
     def _bytes(self, name: str) -> bytes:
-        limit, out = member_limit(), io.BytesIO()
+        limit, begin = member_limit(), self.unpacked
+        chunks: list[bytes] = []
         try:
             for chunk in _unpacked(self.file, self.members[name]):
-                out.write(chunk)
+                chunks.append(chunk)
                 self.unpacked += len(chunk)
-                if out.tell() > limit or self.unpacked > MAX_TOTAL_MB * MEGABYTE:
+                if self.unpacked - begin > limit or self.unpacked > MAX_TOTAL_MB * MEGABYTE:
                     raise ArchiveError(too_large(name, limit))
         except (zlib.error, zstandard.ZstdError, struct.error, EOFError) as e:
             raise ArchiveError(f"{name} is damaged: {e}") from e
-        content = out.getvalue()
+        content = b"".join(chunks)
         if zlib.crc32(content) != self.members[name].CRC:
             raise ArchiveError(f"{name} is damaged: its checksum is wrong")
         return content

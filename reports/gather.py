@@ -130,10 +130,15 @@ def offered_tools(raw: Mapping[str, Any]) -> dict[str, str]:
     """Tool → hash of its definition, over all generations of a sample as it stands in the log."""
     found: dict[str, str] = {}
     seen: dict[str, Any] = {}
+    before: Any = None
     for event in raw.get("events") or []:
-        for tool in event.get("tools") or [] if event.get("event") == "model" else []:
+        tools = event.get("tools") if event.get("event") == "model" else before
+        if tools == before:  # nearly every generation is offered the same
+            continue
+        before = tools
+        for tool in tools or []:
             name = str(tool.get("name"))
-            if seen.get(name) != tool:  # nearly every generation is offered the same
+            if seen.get(name) != tool:
                 text = json.dumps(tool, sort_keys=True)
                 seen[name], found[name] = tool, hashlib.sha256(text.encode()).hexdigest()[:16]
     return dict(sorted(found.items()))

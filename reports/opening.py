@@ -20,6 +20,8 @@ from urllib.request import url2pathname
 
 from inspect_ai._util.file import file as open_anywhere  # local paths and every URL that Inspect takes
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
+from inspect_ai.model import ChatMessage
+from pydantic import TypeAdapter
 
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse, too_large
@@ -29,6 +31,8 @@ _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
 _NOT_PLAIN = frozenset({str, list, dict})
 _TRANSCRIPT = ("events", "attachments", "events_data", "timelines")
+_OF_A_CALL = ("id", "function", "arguments", "result", "error", "completed")
+_MESSAGES = TypeAdapter(list[ChatMessage])
 
 
 class LogError(Exception):
@@ -82,7 +86,9 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        return self._validated([])
+        kept = {name: value for name, value in self.raw.items() if name not in _TRANSCRIPT}
+        with _one_line(self.where):
+            return EvalSample.model_validate({**kept, "messages": []})
 
     @cached_property
     def sample(self) -> EvalSample:
@@ -91,12 +97,9 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        return self._validated(self.resolved(self.raw.get("messages") or []))
-
-    def _validated(self, messages: list[Any]) -> EvalSample:
-        kept = {k: v for k, v in self.raw.items() if k not in _TRANSCRIPT}
         with _one_line(self.where):
-            return EvalSample.model_validate({**kept, "messages": messages})
+            messages = _MESSAGES.validate_python(self.resolved(self.raw.get("messages") or []))
+        return self.light.model_copy(update={"messages": messages})
 
     def transcript(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
         """The transcript's events of these kinds, raw but for attachments, in order."""
@@ -104,8 +107,11 @@ class LoggedSample:
 
     @cached_property
     def tool_events(self) -> tuple[Mapping[str, Any], ...]:
-        """The transcript's events of tools, in order."""
-        return tuple(self.transcript("tool"))
+        """The transcript's events of tools, in order: what was called, and what came of it."""
+        return tuple(
+            {name: self.resolved(event[name]) for name in _OF_A_CALL if name in event}
+            for event in self._raw_events("tool")
+        )
 
     def tool_calls(self) -> list[ToolCall]:
         """The tool calls of the transcript, in order."""

@@ -50,17 +50,22 @@ def read_log(where: str) -> Reading:
     """Read and audit a log in one pass, and remember what it gave. What cannot be read is not remembered."""
     place = place_of(where, KIND)
     try:
-        with no_collections(), open_log(where) as log:
-            reader, auditing = RunReader(log), LogAudit(log)
-            runs: list[RunRecord] = []
-            for logged in log.samples():
-                runs.append(reader.take(logged))
-                auditing.take(logged)
-            reader.end()
-            findings = auditing.report().findings
+        with no_collections():  # only once the log is gone are there cycles worth searching for
+            runs, findings = _read_and_audited(where)
     except LogError as e:
         return Reading(where, unreadable=str(e))
     return _remembered(where, runs, findings, place)
+
+
+def _read_and_audited(where: str) -> tuple[list[RunRecord], list[Finding]]:
+    with open_log(where) as log:
+        reader, auditing = RunReader(log), LogAudit(log)
+        runs: list[RunRecord] = []
+        for logged in log.samples():
+            runs.append(reader.take(logged))
+            auditing.take(logged)
+        reader.end()
+        return runs, auditing.report().findings
 
 
 def remember_audit(where: str, findings: Sequence[Finding], place: Path | None) -> None:

@@ -214,7 +214,9 @@ def canonical_json(value: Any) -> bytes:
 
 def event_hash(event: Event) -> str:
     """SHA-256 (hex) over the canonical JSON of everything in the event but its own hash."""
-    sealed = {name: value for name, value in event if name != "hash"}  # JSON values already, all of them
+    sealed = {
+        name: value for name, value in vars(event).items() if name != "hash"
+    }  # JSON values, all of them
     return hashlib.sha256(canonical_json(sealed)).hexdigest()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 _LOOK_ALIKES = str.maketrans("асеорхуіјѕһԁԛԝѵοινκ", "aceopxyijshdqwvoivk")
 """Cyrillic and Greek letters that no reader tells from the Latin ones."""
@@ -39,6 +40,7 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[<>=≤≥≠±]|[^\W\d_]+\d*")
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"))
 
 
+@lru_cache(maxsize=256)  # a statement is read when it is proposed, and again whenever its run is
 def words(statement: str) -> tuple[str, ...]:
     """The words that carry a statement's claim, folded, in their order."""
     text = unicodedata.normalize("NFKC", statement).casefold().translate(_LOOK_ALIKES)

@@ -11,6 +11,7 @@ import anyio
 from inspect_ai.log import EvalLog
 
 from hepbench.harness.protocol.journal import JournalError, read_journal
+from hepbench.harness.protocol.state import RunState
 from hepbench.reports.audit import journals, replay, transcript, world
 from hepbench.reports.audit import scores as rescoring
 from hepbench.reports.audit.recompute import recompute, require
@@ -45,8 +46,6 @@ CHECKS = (
     Check("journal", "the journal beside the log holds the same events"),
 )
 _LOOKS: tuple[Look, ...] = (
-    replay.chain,
-    replay.gates,
     transcript.transcript,
     transcript.conversation,
     transcript.store_changes,
@@ -184,8 +183,9 @@ class LogAudit:
         subject = subject_of(self._header, logged)
         report.findings += [replace(f, sample=subject.name) for f in subject.unreadable]
         report.findings += [replace(f, sample=subject.name) for f in _record(subject)]
-        _look(report, subject)
-        report.findings += [replace(f, sample=subject.name) for f in anyio.run(rescoring.scores, subject)]
+        run = _look(report, subject)
+        again = anyio.run(rescoring.scores, subject, run)
+        report.findings += [replace(f, sample=subject.name) for f in again]
         self._seen.append((str(raw.get("id")), int(raw.get("epoch") or 1)))
         self._scored.append((str(raw.get("id")), raw.get("scores") or {}))
 
@@ -197,10 +197,13 @@ class LogAudit:
         return report
 
 
-def _look(report: Report, subject: Subject) -> None:
-    for look in _LOOKS:
-        report.findings += [replace(finding, sample=subject.name) for finding in look(subject)]
+def _look(report: Report, subject: Subject) -> RunState | None:
+    """Every check of the record; the run as its events make it, if they can be replayed."""
+    found, run = replay.gates(subject)
+    for findings in (replay.chain(subject), found, *(look(subject) for look in _LOOKS)):
+        report.findings += [replace(finding, sample=subject.name) for finding in findings]
     report.runs.append(_run_facts(subject))
+    return run
 
 
 def _record(subject: Subject) -> Iterator[Finding]:

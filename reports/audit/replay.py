@@ -51,22 +51,28 @@ def _hash(event: ev.Event) -> str | None:
         return None
 
 
-def gates(subject: Subject) -> Iterator[Finding]:
-    """Every operation again, by the rules that the record says were in force."""
+def gates(subject: Subject) -> tuple[list[Finding], RunState | None]:
+    """Every operation again, by the rules that the record says were in force.
+
+    Returns:
+        What was found, and the run as its events make it; None where they cannot be replayed to the end.
+    """
     state = RunState()
+    found: list[Finding] = []
     position = 0
     while position < len(subject.events):
         operation = _operation(subject.events, position)
         try:
             bodies = [_typed(body) for body in subject.bodies[position : position + len(operation)]]
-            yield from _operation_findings(state, operation, bodies, subject)
+            found += _operation_findings(state, operation, bodies, subject)
             for event, body in zip(operation, bodies, strict=True):
                 state.take(event, body)
         except (ValueError, KeyError) as e:
             reason = shorten(str(e).splitlines()[0], 200)
-            yield Finding(CHECK, f"cannot be replayed, nor what follows: {reason}", operation[0].seq)
-            return
+            found.append(Finding(CHECK, f"cannot be replayed, nor what follows: {reason}", operation[0].seq))
+            return found, None
         position += len(operation)
+    return found, state
 
 
 def _typed(body: ev.Payload | ValueError) -> ev.Payload:

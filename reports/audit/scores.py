@@ -16,7 +16,6 @@ from inspect_ai._util.registry import registry_log_name, registry_unqualified_na
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score, Scorer
-from inspect_ai.solver import TaskState
 
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryEvents
@@ -31,14 +30,19 @@ _BY_A_MODEL = {"rule_transfer": "reader", "step_mix": "grader", "step_flow": "gr
 """Score → the role of a model that takes part in it, if one is given; its words cannot be computed again."""
 
 
-async def scores(subject: Subject) -> Iterator[Finding]:
-    """Each score of a sample, computed again by this installation's scorers."""
+async def scores(subject: Subject, run: RunState | None) -> Iterator[Finding]:
+    """Each score of a sample, computed again by this installation's scorers.
+
+    Args:
+        subject: The run as it was logged.
+        run: The run as its events make it; None where they cannot be replayed.
+    """
     if subject.logged is None or not subject.logged.raw.get("scores"):
         return iter(())
     sample = subject.logged.sample
     roles = (subject.header.eval.model_roles or {}) if subject.header else {}
     ours = _ours()
-    rebuilt = _rebuilt(sample, subject)
+    rebuilt = _rebuilt(sample, subject, run)
     found: list[Finding] = []
     for name, logged in (sample.scores or {}).items():
         if name in ours and _BY_A_MODEL.get(name) not in roles:
@@ -51,10 +55,11 @@ def _ours() -> Mapping[str, Scorer]:
     return {_name(scorer): scorer for scorer in suite_scorers()}
 
 
-def _rebuilt(sample: EvalSample, subject: Subject) -> SampleTaskState:
+def _rebuilt(sample: EvalSample, subject: Subject, run: RunState | None) -> SampleTaskState:
     """The sample as scorers take it.
 
-    Its store is handed over in parts, which Inspect does not copy deeply, and its events as they were parsed.
+    Its store is handed over in parts, which Inspect does not copy deeply, and its record as it was parsed and
+    replayed for the other checks.
     """
     rebuilt = task_state_from_sample(
         sample.model_copy(update={"store": {}}),
@@ -66,22 +71,11 @@ def _rebuilt(sample: EvalSample, subject: Subject) -> SampleTaskState:
     for key, value in sample.store.items():
         rebuilt.state.store.set(key, value)
     if subject.events and not subject.unreadable:
-        _hand_over_run(rebuilt.state, subject)
+        record = RegistryEvents(events=subject.events)
+        rebuilt.state.store.set(STORE_KEY, record)
+        if run is not None:
+            know_run(rebuilt.state, record, run)
     return rebuilt
-
-
-def _hand_over_run(state: TaskState, subject: Subject) -> None:
-    """The record as it was parsed for the other checks, where it can be folded at all."""
-    run, record = RunState(), RegistryEvents(events=subject.events)
-    state.store.set(STORE_KEY, record)
-    for event, body in zip(subject.events, subject.bodies, strict=True):
-        if isinstance(body, ValueError):
-            return
-        try:
-            run.take(event, body)
-        except (ValueError, KeyError):
-            return
-    know_run(state, record, run)
 
 
 async def _again(scorer: Scorer, rebuilt: SampleTaskState) -> Score | str:
