@@ -30,8 +30,8 @@ def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json 
     """
     from rich.console import Console
 
-    from hepbench.benchmark.leaderboard.memory import place_of
-    from hepbench.benchmark.leaderboard.reading import KIND, remember_audit
+    from hepbench.benchmark.leaderboard.memory import READING, place_of
+    from hepbench.benchmark.leaderboard.reading import remember_audit
     from hepbench.reports.audit import forms
     from hepbench.reports.audit.audit import Recompute, Report
     from hepbench.reports.audit.audit import audit as audited
@@ -45,7 +45,7 @@ def audit(logs: Logs, recompute: RecomputeCount = 0, seed: Seed = 0, json: Json 
     with one_line_errors("audit", LogError, code=UNREADABLE):
         found = find_logs(logs)
     for where in found:
-        place = place_of(where, KIND)
+        place = place_of(where, READING)
         try:
             reports.append(audited(where, again))
         except (LogError, RecomputeError) as e:

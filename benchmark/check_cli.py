@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors, readings_of
 
 BaselineFile = Annotated[Path, typer.Option("--baseline", help="Written by `hepbench baseline`.")]
 MarginsFile = Annotated[
@@ -38,6 +37,7 @@ def check(
     cannot be compared with the baseline, and why; 4 something cannot be read or written, or the command
     line is wrong.
     """
+    read = readings_of(logs, workers)
     from rich.console import Console
 
     from hepbench.benchmark.check import (
@@ -50,13 +50,12 @@ def check(
     from hepbench.benchmark.check.forms import to_json, to_junit, to_markdown, to_terminal
     from hepbench.benchmark.check.margins import DEFAULT
     from hepbench.benchmark.leaderboard.collect import collect
-    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.logs import LogError
 
     with one_line_errors("check", BaselineError, MarginsError, LogError, ScoreTableError, OSError):
         kept, limits = read_baseline(baseline), read_margins(margins or DEFAULT)
-        found = collect(logs, partial(readings, workers=workers), comparable=False)
+        found = collect(logs, read, comparable=False)
         verdict = check_runs(kept, found, limits)
         Console().print(to_terminal(verdict))
         for path, text in ((junit, to_junit(verdict)), (json, to_json(verdict))):
@@ -73,15 +72,15 @@ def baseline(logs: Logs, output: Output, workers: Workers = None) -> None:
 
     Exit code: 0; 1 if a log does not count, and nothing is written; 4 if something cannot be read or written.
     """
+    read = readings_of(logs, workers)
     from hepbench.benchmark.check import make_baseline
     from hepbench.benchmark.check.baseline import to_json
     from hepbench.benchmark.leaderboard.collect import collect
     from hepbench.benchmark.leaderboard.plain import line
-    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.reports.logs import LogError
 
     with one_line_errors("baseline", LogError, OSError):
-        found = collect(logs, partial(readings, workers=workers))
+        found = collect(logs, read)
         for left in found.left_out:
             typer.echo(f"hepbench baseline: {line(left.log)}: {line(left.reason)}", err=True)
         if found.left_out or not found.runs:

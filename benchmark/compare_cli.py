@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Workers, one_line_errors
+from hepbench.benchmark.log_options import Workers, one_line_errors, readings_of
 
 Side = Annotated[
     str, typer.Argument(help="A model, a harness, 'model@harness', or a log, folder or URL of logs.")
@@ -37,16 +36,17 @@ def compare(
 
     Exit code: 0; 4 if something cannot be read, written or compared.
     """
+    pool = logs or ["./logs"]
+    read = readings_of([side for side in (a, b) if Path(side).exists()] or pool, workers)
     from rich.console import Console
 
     from hepbench.benchmark.compare import SideError, compare_sides, sides
     from hepbench.benchmark.compare.forms import to_json, to_markdown, to_terminal
-    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.logs import LogError
 
     with one_line_errors("compare", LogError, SideError, ScoreTableError, OSError):
-        found = compare_sides(*sides(a, b, logs or ["./logs"], partial(readings, workers=workers)))
+        found = compare_sides(*sides(a, b, pool, read))
         Console().print(to_terminal(found))
         for path, text in ((json, to_json(found)), (markdown, to_markdown(found))):
             if path is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors, readings_of
 
 Output = Annotated[
     Path | None,
@@ -25,15 +24,15 @@ def leaderboard(logs: Logs, output: Output = None, task: Suite = None, workers: 
 
     Exit code: 0; 1 if no log counts; 4 if something cannot be read or written.
     """
+    read = readings_of(logs, workers)
     from rich.console import Console
 
     from hepbench.benchmark.leaderboard.collect import collect
-    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.benchmark.statistics import ScoreTableError
     from hepbench.reports.opening import LogError
 
     with one_line_errors("leaderboard", LogError, ScoreTableError, OSError):
-        found = collect(logs, partial(readings, workers=workers))
+        found = collect(logs, read)
         from hepbench.benchmark.leaderboard.build import build_leaderboard
         from hepbench.benchmark.leaderboard.forms import to_terminal, write_files
         from hepbench.reports.pages import leaderboard_page

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from hepbench.benchmark.leaderboard.reading import Readings
 
 Logs = Annotated[
     list[str],
@@ -17,6 +21,17 @@ Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Processes that read new logs; default: one for each core, at most 8."),
 ]
+
+
+def readings_of(logs: Sequence[str], workers: int | None) -> Readings:
+    """What reads logs for a command: by several processes, if these are so many that it pays."""
+    from hepbench.benchmark.leaderboard.readers import start_early
+
+    start_early(logs, workers)
+    from hepbench.benchmark.leaderboard.pool import readings  # Inspect's import, seconds
+
+    return partial(readings, workers=workers)
+
 
 UNUSABLE = 4
 """Exit code for what could not be read or written; 1 to 3 are `check`'s verdicts."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hepbench.benchmark.log_options import Logs, Workers, one_line_errors
+from hepbench.benchmark.log_options import Logs, Workers, one_line_errors, readings_of
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder of the site.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the site in the browser.")]
@@ -21,25 +20,25 @@ def report(logs: Logs, output: Output = Path("report"), open_: Open = False, wor
 
     Exit code: 0; 1 if no log counts; 4 if something cannot be read or written.
     """
+    read = readings_of(logs, workers)
     from hepbench.benchmark.leaderboard.build import build_leaderboard
     from hepbench.benchmark.leaderboard.collect import collect, log_name
-    from hepbench.benchmark.leaderboard.pool import readings
     from hepbench.reports.gather import DetailedRun, detailed_runs, find_logs
     from hepbench.reports.logs import LogError
     from hepbench.reports.pages import write_site
 
     with one_line_errors("report", LogError, OSError, ValueError):
-        found = collect(logs, partial(readings, workers=workers))
+        found = collect(logs, read)
         left_out = {left.log: left.reason for left in found.left_out}
         runs: list[DetailedRun] = []
         doubts: dict[str, str] = {}
         for where in find_logs(logs):
             try:
-                read = detailed_runs(where)
+                shown = detailed_runs(where)
             except LogError:
                 continue  # it stands among the logs that do not count
-            runs += read
-            doubts |= {run.record.log_id: left_out.get(log_name(where), "") for run in read}
+            runs += shown
+            doubts |= {run.record.log_id: left_out.get(log_name(where), "") for run in shown}
         index = write_site(output, build_leaderboard(found), runs, doubts)
     typer.echo(f"written: {index} ({len(runs)} run{'' if len(runs) == 1 else 's'})")
     if open_:

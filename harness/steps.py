@@ -117,10 +117,14 @@ def prose_of(messages: Sequence[ChatMessage]) -> dict[int, Prose]:
 def _steps_of_call(call: ToolCall, answer: ChatMessageTool | None) -> Iterator[Step]:
     if answer is None or (answer.error is not None and answer.error.type == "parsing"):
         return
-    said = _json(answer)
+    said = _json(answer) if call.function in _TOLD_BY_ANSWER else {}
     yield Step(_category(call, said), call.function, refused=answer.error is not None)
     if call.function == "attach_evidence" and said.get("belief_before") != said.get("belief"):
         yield Step("belief", call.function)
+
+
+_TOLD_BY_ANSWER = frozenset({"attach_evidence", "transition_hypothesis"})
+"""Tools of whose steps the answer says more than the call; those of others are long, and not read."""
 
 
 def _category(call: ToolCall, said: Mapping[str, Any]) -> Category:

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Self
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from inspect_ai._util.file import file as open_anywhere  # local paths and every URL that Inspect takes
 from inspect_ai.log import EvalLog, EvalSample, list_eval_logs
 from inspect_ai.model import ChatMessage
 from pydantic import TypeAdapter
 
+from hepbench.harness.protocol.places import is_local, local_path
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse, too_large
 
@@ -144,15 +143,18 @@ class LoggedSample:
 
 
 def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
+    kind = type(value)  # of what a JSON parser gives, nothing is of a derived type
+    if kind is str:
+        return _resolved_text(value, attachments)
+    if kind is list:
         return [_resolved(v, attachments) if type(v) in _NOT_PLAIN else v for v in value]
-    if isinstance(value, dict):
+    if kind is dict:
         return {k: _resolved(v, attachments) if type(v) in _NOT_PLAIN else v for k, v in value.items()}
-    return _resolved_text(value, attachments)
+    return value
 
 
 def _resolved_text(value: Any, attachments: Mapping[str, Any]) -> Any:
-    if isinstance(value, str) and value.startswith(_ATTACHMENT):
+    if type(value) is str and value.startswith(_ATTACHMENT):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     return value
 
@@ -254,14 +256,9 @@ def _from_json(where: str, file: IO[bytes]) -> OpenLog:
 
 
 def _file(where: str) -> Any:
-    if "://" in where and not where.startswith("file://"):
+    if not is_local(where):
         return open_anywhere(where, "rb")
     return Path(local_path(where)).open("rb")
-
-
-def local_path(where: str) -> str:
-    """A `file://` URL as a path; anything else as it is."""
-    return url2pathname(urlsplit(where).path) if where.startswith("file://") else where
 
 
 @contextmanager

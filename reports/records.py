@@ -122,6 +122,11 @@ class RunRecord:
         return self.model, self.harness
 
 
+def values_of(run: RunRecord) -> dict[str, Any]:
+    """A run's fields as JSON keeps them; `run_of` gives the run again."""
+    return {**vars(run), "items": [vars(item) for item in run.items]}
+
+
 def run_of(values: Mapping[str, Any]) -> RunRecord:
     """A run from its fields as JSON keeps them."""
     items = tuple(Item(**{**item, "labels": tuple(item["labels"])}) for item in values["items"])

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import hepbench
-from hepbench.harness.protocol.durable import journals_beside
 from hepbench.harness.protocol.journal import JournalError
-from hepbench.reports.opening import local_path
+from hepbench.harness.protocol.places import is_local, journals_beside, local_path
 
 VARIABLE = "HEPBENCH_CACHE"
+READING = "reading"
+"""What tables need of a log, among the kinds of things that are remembered."""
 MOST_ENTRIES = 20_000
 MOST_BYTES = 200_000_000
 _CHUNK = 1 << 20
@@ -138,7 +139,7 @@ def _files(folder: Path) -> list[tuple[float, int, Path]]:
 def place_of(where: str, kind: str) -> Path | None:
     """The file for this very content of a log; None without a cache, or where the log is no local file."""
     folder, path = _folder(), Path(local_path(where))
-    if folder is None or ("://" in where and not where.startswith("file://")) or not path.is_file():
+    if folder is None or not is_local(where) or not path.is_file():
         return None
     files = [path, *_journals(where)]
     return (

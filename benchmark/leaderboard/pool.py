@@ -7,21 +7,18 @@ stays bounded by what one log may unpack to; a worker that a hostile log kills c
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from hepbench.benchmark.leaderboard import readers
 from hepbench.benchmark.leaderboard.reading import Reading, known_reading, read_log
-from hepbench.reports.opening import local_path, shown
-
-MOST_WORKERS = 8
-WORTH_A_POOL = 8_000_000
-"""Packed bytes of new logs from which on workers are started: each imports Inspect first, two seconds."""
+from hepbench.harness.protocol.places import local_path
+from hepbench.reports.opening import shown
 
 _REMOTE = 200_000
 _SLOW = 2.0  # s
@@ -39,7 +36,7 @@ def readings(wheres: Sequence[str], workers: int | None = None) -> Iterator[Read
     """
     known = {where: found for where in wheres if (found := known_reading(where)) is not None}
     new = [where for where in wheres if where not in known]
-    with _read(new, workers or min(os.cpu_count() or 1, MOST_WORKERS)) as fresh:
+    with _read(new, readers.readers_asked(workers)) as fresh:
         progressing = _with_progress(fresh, len(new))
         for where in wheres:
             yield known[where] if where in known else next(progressing)
@@ -47,7 +44,7 @@ def readings(wheres: Sequence[str], workers: int | None = None) -> Iterator[Read
 
 @contextmanager
 def _read(wheres: Sequence[str], workers: int) -> Iterator[Iterator[Reading]]:
-    if workers == 1 or sum(map(_size, wheres)) < WORTH_A_POOL:
+    if workers == 1 or sum(map(_size, wheres)) < readers.WORTH_READERS:
         yield map(read_log, wheres)
         return
     from pebble import ProcessPool
@@ -55,7 +52,8 @@ def _read(wheres: Sequence[str], workers: int) -> Iterator[Iterator[Reading]]:
     pool = ProcessPool(
         max_workers=min(workers, len(wheres)),
         initializer=_start_worker,
-        context=multiprocessing.get_context("spawn"),
+        initargs=(dict(os.environ),),
+        context=readers.reader_context(),
     )
     try:
         yield _outcomes(wheres, pool.map(read_log, wheres).result())
@@ -84,9 +82,15 @@ def _size(where: str) -> int:
     return path.stat().st_size if path.is_file() else _REMOTE
 
 
-def _start_worker() -> None:
-    """Ctrl-C is for the main process, which ends the workers; what was imported is no garbage."""
+def _start_worker(environment: Mapping[str, str]) -> None:
+    """Ctrl-C is for the main process, which ends the workers; what was imported is no garbage.
+
+    Args:
+        environment: That of the main process now; what a worker is forked from may have an older one.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update(environment)
     gc.collect()
     gc.freeze()
 

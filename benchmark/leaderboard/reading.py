@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hepbench.benchmark.leaderboard.memory import place_of, recalled, remember
+from hepbench.benchmark.leaderboard.memory import READING, place_of, recalled, remember
 from hepbench.reports.archive import no_collections
 from hepbench.reports.audit.audit import LogAudit
 from hepbench.reports.audit.subject import Finding
 from hepbench.reports.gather import RunReader
 from hepbench.reports.opening import LogError, open_log
-from hepbench.reports.records import RunRecord, run_of
-
-KIND = "reading"
+from hepbench.reports.records import RunRecord, run_of, values_of
 
 
 @dataclass(frozen=True)
@@ -42,13 +40,13 @@ Readings = Callable[[Sequence[str]], Iterable[Reading]]
 
 def known_reading(where: str) -> Reading | None:
     """The reading of a log whose very content was read before, by this installation; else None."""
-    found = recalled(where, KIND)
+    found = recalled(where, READING)
     return None if found is None else _of(where, found)
 
 
 def read_log(where: str) -> Reading:
     """Read and audit a log in one pass, and remember what it gave. What cannot be read is not remembered."""
-    place = place_of(where, KIND)
+    place = place_of(where, READING)
     try:
         with no_collections():  # only once the log is gone are there cycles worth searching for
             runs, findings = _read_and_audited(where)
@@ -88,8 +86,8 @@ def remember_audit(where: str, findings: Sequence[Finding], place: Path | None) 
 def _remembered(
     where: str, runs: Sequence[RunRecord], findings: Sequence[Finding], place: Path | None
 ) -> Reading:
-    made = {"runs": [asdict(run) for run in runs], "findings": [str(finding) for finding in findings]}
-    remember(where, KIND, made, place)
+    made = {"runs": [values_of(run) for run in runs], "findings": [str(finding) for finding in findings]}
+    remember(where, READING, made, place)
     return _of(where, made)
 
 

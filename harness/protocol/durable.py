@@ -11,12 +11,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from logging import getLogger
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 from uuid import uuid4
 
 from inspect_ai.log import transcript
@@ -24,6 +21,7 @@ from inspect_ai.log._samples import sample_active  # the one place that knows th
 
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.journal import Journal, JournalError
+from hepbench.harness.protocol.places import journal_stem, journals_beside
 from hepbench.harness.protocol.registry import Sink
 
 AUTO, REQUIRE, OFF = "auto", "require", "off"
@@ -74,24 +72,6 @@ def _place(mode: str) -> Path:
         raise JournalError("the journal has no place: no sample is running")
     folder = Path(mode) if mode not in (AUTO, REQUIRE) else journals_beside(active.log_location)
     return folder / f"{journal_stem(active.sample.id, active.epoch)}_{uuid4().hex[:8]}.jsonl"
-
-
-def journal_stem(sample: object, epoch: int) -> str:
-    """How the names of a sample's journals begin; each attempt at the sample adds its own end."""
-    safe = re.sub(r"[^\w.-]+", "_", str(sample))[:80] or "sample"
-    return f"{safe}_epoch_{epoch}"
-
-
-def journals_beside(log: str) -> Path:
-    """The folder of a log's journals.
-
-    Raises:
-        JournalError: the log is not on this machine's file system.
-    """
-    if "://" in log and not log.startswith("file://"):
-        raise JournalError(f"the journal has no place beside a remote log ({urlsplit(log).scheme}://)")
-    path = Path(url2pathname(urlsplit(log).path)) if log.startswith("file://") else Path(log)
-    return path.with_suffix(".journal")
 
 
 def _say(line: str) -> None:

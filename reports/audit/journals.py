@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hepbench.harness.protocol.durable import journal_stem, journals_beside
 from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.journal import JournalError, JournalRead, read_journal
+from hepbench.harness.protocol.places import journal_stem, journals_beside
 from hepbench.harness.text import shorten
 from hepbench.reports.audit.subject import Finding, Subject
 

@@ -8,14 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from inspect_ai._eval.score import (  # Inspect's own way from a log to a scorer
-    SampleTaskState,
-    task_state_from_sample,
-)
 from inspect_ai._util.registry import registry_log_name, registry_unqualified_name
 from inspect_ai.log import EvalLog, EvalSample
-from inspect_ai.model import get_model
-from inspect_ai.scorer import Score, Scorer
+from inspect_ai.model import ModelName
+from inspect_ai.scorer import Score, Scorer, Target
+from inspect_ai.solver import TaskState
 
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryEvents
@@ -42,11 +39,11 @@ async def scores(subject: Subject, run: RunState | None) -> Iterator[Finding]:
     sample = subject.logged.sample
     roles = (subject.header.eval.model_roles or {}) if subject.header else {}
     ours = _ours()
-    rebuilt = _rebuilt(sample, subject, run)
+    state = _rebuilt(sample, subject, run)
     found: list[Finding] = []
     for name, logged in (sample.scores or {}).items():
         if name in ours and _BY_A_MODEL.get(name) not in roles:
-            found += _differences(name, logged, await _again(ours[name], rebuilt))
+            found += _differences(name, logged, await _again(ours[name], state))
     return iter(found)
 
 
@@ -55,33 +52,40 @@ def _ours() -> Mapping[str, Scorer]:
     return {_name(scorer): scorer for scorer in suite_scorers()}
 
 
-def _rebuilt(sample: EvalSample, subject: Subject, run: RunState | None) -> SampleTaskState:
+def _rebuilt(sample: EvalSample, subject: Subject, run: RunState | None) -> TaskState:
     """The sample as scorers take it.
 
-    Its store is handed over in parts, which Inspect does not copy deeply, and its record as it was parsed and
-    replayed for the other checks.
+    Inspect's own way there makes a model first, for which it loads every plugin and begins the user's hooks;
+    no score that is computed again asks a model. The store is handed over in parts, which Inspect does not
+    copy deeply, and the record as it was parsed and replayed for the other checks.
     """
-    rebuilt = task_state_from_sample(
-        sample.model_copy(update={"store": {}}),
-        model=get_model("none/none"),
-        model_name="none/none",
-        model_roles={},
-        append_scores=False,
+    state = TaskState(
+        model=ModelName("none/none"),
+        sample_id=sample.id,
+        epoch=sample.epoch,
+        input=sample.input,
+        messages=sample.messages,
+        target=Target(sample.target),
+        choices=sample.choices,
+        output=sample.output,
+        completed=True,
+        metadata=sample.metadata,
+        sample_uuid=sample.uuid,
     )
     for key, value in sample.store.items():
-        rebuilt.state.store.set(key, value)
+        state.store.set(key, value)
     if subject.events and not subject.unreadable:
         record = RegistryEvents(events=subject.events)
-        rebuilt.state.store.set(STORE_KEY, record)
+        state.store.set(STORE_KEY, record)
         if run is not None:
-            know_run(rebuilt.state, record, run)
-    return rebuilt
+            know_run(state, record, run)
+    return state
 
 
-async def _again(scorer: Scorer, rebuilt: SampleTaskState) -> Score | str:
+async def _again(scorer: Scorer, state: TaskState) -> Score | str:
     """The score, or why there is none."""
     try:
-        score = await scorer(rebuilt.state, rebuilt.target)
+        score = await scorer(state, state.target)
     except Exception as e:  # noqa: BLE001 - a scorer that breaks on a forged sample is itself a finding
         return f"{type(e).__name__}: {shorten(str(e), 120)}"
     return score if score is not None else "no score"

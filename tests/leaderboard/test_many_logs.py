@@ -10,22 +10,22 @@ import time
 from pathlib import Path
 
 import pytest
-from killing import KILLER, killing
+from killing import KILLER, aborting, killing
 from typer.testing import CliRunner
 
 from hepbench.benchmark.cli import app
-from hepbench.benchmark.leaderboard import pool
+from hepbench.benchmark.leaderboard import pool, readers
 from hepbench.benchmark.leaderboard.pool import readings
 
 CLI = (
-    "from hepbench.benchmark.leaderboard import pool; pool.WORTH_A_POOL = 0; "
+    "from hepbench.benchmark.leaderboard import readers; readers.WORTH_READERS = 0; "
     "from hepbench.benchmark.cli import main; main()"
 )
 
 
 @pytest.fixture
 def always_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "WORTH_A_POOL", 0)
+    monkeypatch.setattr(readers, "WORTH_READERS", 0)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_log_that_kills_its_reader_costs_itself_alone(
 def test_workers_that_cannot_start_are_one_line(
     suite_logs: Path, always_pooled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_start_worker", os.abort)
+    monkeypatch.setattr(pool, "_start_worker", aborting)
     done = CliRunner().invoke(app, ["leaderboard", str(suite_logs), "--workers", "2"])
     assert done.exit_code == 4
     assert "hepbench leaderboard: the processes that read logs cannot run here" in done.output
@@ -79,10 +79,41 @@ def test_few_logs_start_no_process(logs: list[str], monkeypatch: pytest.MonkeyPa
     assert len(list(readings(logs, 2))) == len(logs)
 
 
-def test_ctrl_c_ends_the_workers_in_one_line(suite_logs: Path) -> None:
+def test_workers_have_the_environment_of_now(
+    logs: list[str], always_pooled: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in ("first", "second"):  # what workers are forked from was begun with the first
+        monkeypatch.setenv("HEPBENCH_CACHE", str(tmp_path / folder))
+        list(readings(logs[:2], 2))
+        assert len(list((tmp_path / folder / "logs").iterdir())) == len(logs[:2])
+
+
+def test_what_workers_are_forked_from_is_begun_for_new_logs_alone(
+    suite_logs: Path, logs: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun: list[None] = []
+    monkeypatch.setattr(readers, "_begin", lambda: begun.append(None))
+    monkeypatch.setenv("HEPBENCH_CACHE", str(tmp_path))
+    new = sum(Path(log).stat().st_size for log in logs)
+    monkeypatch.setattr(readers, "WORTH_READERS", new + 1)
+    readers.start_early([str(suite_logs)], 2)
+    assert begun == []  # too little to read
+    monkeypatch.setattr(readers, "WORTH_READERS", new)
+    readers.start_early([str(suite_logs)], 1)
+    readers.start_early([str(tmp_path / "nowhere"), "s3://bucket/logs"], 2)
+    assert begun == []
+    readers.start_early([str(suite_logs)], 2)
+    assert begun == [None]
+    list(readings(logs, 1))
+    readers.start_early([str(suite_logs)], 2)
+    assert begun == [None]  # all of it is remembered
+
+
+@pytest.mark.parametrize("processes", [3, 5], ids=["while Inspect is imported", "while logs are read"])
+def test_ctrl_c_ends_the_workers_in_one_line(suite_logs: Path, processes: int) -> None:
     asked = [sys.executable, "-c", CLI, "leaderboard", *[str(suite_logs)], "--workers", "2"]
     command = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    while len(family := processes_of(command.pid)) < 3:
+    while len(family := processes_of(command.pid)) < processes:
         assert command.poll() is None
         time.sleep(0.05)
     os.kill(command.pid, signal.SIGINT)

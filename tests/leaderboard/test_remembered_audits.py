@@ -145,7 +145,7 @@ def test_what_was_not_asked_for_longest_leaves(
         old = folder / f"{number:064x}.audit"
         old.write_bytes(b"x" * 100)
         os.utime(old, (number, number))
-    kind = reading.KIND
+    kind = memory.READING
     monkeypatch.setattr(memory, bound, most)
     monkeypatch.setattr(memory, "_added", 0)
     memory.remember(str(log), kind, ["new"], memory.place_of(str(log), kind))
@@ -205,7 +205,7 @@ def test_what_the_audit_found_no_table_looks_for_again(log: Path, asked: list[st
 
 
 def test_a_log_that_changes_while_it_is_read_is_not_remembered(log: Path, asked: list[str]) -> None:
-    before = memory.place_of(str(log), reading.KIND)
+    before = memory.place_of(str(log), memory.READING)
     log.write_bytes(log.read_bytes() + b" ")
     reading.remember_audit(str(log), [], before)
     assert findings_of(str(log))
