@@ -1,10 +1,10 @@
 """The leaderboard over many logs beside Inspect's own data frames.
 
 `python perf/leaderboard/run.py --template LOG [--logs 1000] [--rounds 3]` makes the logs from one real run
-(its ids are rewritten for each), then measures every reader in a process of its own: wall time, processor time
-and the highest memory, the last two of all its processes together (shared pages once). The readers take turns, and
-the best of all rounds counts: other work on the machine disturbed it least. Prints rows for README.md.
-The frames want `pip install pyarrow`. Linux.
+(its ids are rewritten for each), then measures every reader in a process of its own: wall time, processor
+time and the highest memory, the last two of all its processes together (shared pages once). The readers take
+turns, and the best of all rounds counts: other work on the machine disturbed it least. Prints rows for
+README.md. The frames want `pip install pyarrow`. Linux.
 """
 
 from __future__ import annotations
