@@ -121,14 +121,14 @@ class LoggedSample:
 
         Values are raw: most of a transcript is changes, and nearly all of them can be told without resolving.
         """
+        attachments = self._attachments
         for event in self._raw_events("store"):
-            for change in _resolved_text(event.get("changes"), self._attachments) or ():
+            for change in _resolved_text(event.get("changes"), attachments) or ():
                 if not isinstance(change, dict):
                     continue
-                plain = {k: _resolved_text(v, self._attachments) for k, v in change.items()}
-                found = place.match(str(plain.get("path")))
+                found = place.match(str(_resolved_text(change.get("path"), attachments)))
                 if found is not None:
-                    yield found, plain
+                    yield found, {k: _resolved_text(v, attachments) for k, v in change.items()}
 
     def resolved(self, value: Any) -> Any:
         """A raw value with attachments put back where Inspect took them out."""

@@ -45,7 +45,11 @@ def readings(wheres: Sequence[str], workers: int | None = None) -> Iterator[Read
 @contextmanager
 def _read(wheres: Sequence[str], workers: int) -> Iterator[Iterator[Reading]]:
     if workers == 1 or sum(map(_size, wheres)) < readers.WORTH_READERS:
-        yield map(read_log, wheres)
+        _freeze()
+        try:
+            yield map(read_log, wheres)
+        finally:
+            gc.unfreeze()
         return
     from pebble import ProcessPool
 
@@ -83,7 +87,7 @@ def _size(where: str) -> int:
 
 
 def _start_worker(environment: Mapping[str, str]) -> None:
-    """Ctrl-C is for the main process, which ends the workers; what was imported is no garbage.
+    """Ctrl-C is for the main process, which ends the workers.
 
     Args:
         environment: That of the main process now; what a worker is forked from may have an older one.
@@ -91,6 +95,11 @@ def _start_worker(environment: Mapping[str, str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
     os.environ.update(environment)
+    _freeze()
+
+
+def _freeze() -> None:
+    """What was imported is no garbage: Python need not go through it again and again while logs are read."""
     gc.collect()
     gc.freeze()
 

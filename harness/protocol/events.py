@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -22,6 +22,7 @@ State = Literal["proposed", "under_test", "supported", "refuted", "dormant"]
 Mechanism = Literal["de_novo", "inspired_by", "refine", "merge"]
 Stance = Literal["supports", "contradicts", "inconclusive"]
 Actor = Literal["agent", "laboratory", "harness", "auditor"]
+ACTORS = frozenset(get_args(Actor))
 AuditVerdict = Literal["accepted", "untrusted", "unaudited"]
 Caution = Literal[
     "near_duplicate",

@@ -10,7 +10,7 @@ from typing import Any
 from inspect_ai.log import EvalLog
 from pydantic import ValidationError
 
-from hepbench.harness.protocol.events import Event, Payload
+from hepbench.harness.protocol.events import ACTORS, Event, Payload
 from hepbench.reports.opening import LoggedSample
 
 STORE_KEY = "RegistryStore:run"
@@ -105,12 +105,27 @@ def _events(raw: Iterable[Any]) -> tuple[list[Event], list[Finding]]:
     unreadable: list[Finding] = []
     for position, item in enumerate(raw, start=1):
         try:
-            events.append(Event.model_construct(**dict(_ParsedEvent.model_validate(item))))
+            values = item if _is_plain(item) else dict(_ParsedEvent.model_validate(item))
+            events.append(Event.model_construct(**values))
         except ValidationError as e:
             first = e.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "event"
             unreadable.append(Finding("record", f"it is no event: {where}: {first['msg']}", position))
     return events, unreadable
+
+
+_NO_TEXT: Mapping[str, type] = {"seq": int, "schema_version": int, "payload": dict}
+_TYPES = {name: _NO_TEXT.get(name, str) for name in Event.model_fields}
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether this has an event's fields and types to the letter; a schema is asked about what has not."""
+    return (
+        type(item) is dict
+        and item.keys() == _TYPES.keys()
+        and all(type(item[name]) is kind for name, kind in _TYPES.items())
+        and item["actor"] in ACTORS
+    )
 
 
 def parsed_events(events: Iterable[Event], kind: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:
