@@ -1,9 +1,10 @@
 """The leaderboard over many logs beside Inspect's own data frames.
 
-`python perf/leaderboard/run.py --template LOG [--logs 1000] [--rounds 3]` makes the logs from one real run
-(its ids are rewritten for each), then measures every reader in a process of its own: wall time, processor
-time and the highest memory, the last two of all its processes together (shared pages once). The readers take
-turns, and the best of all rounds counts: other work on the machine disturbed it least. Prints rows for
+`python perf/leaderboard/run.py --template LOG [--logs 1000] [--rounds 5] [--alone]` makes the logs from one
+real run (its ids are rewritten for each), then measures every reader in a process of its own: wall time,
+processor time and the highest memory, the last two of all its processes together (shared pages once). The
+readers take turns, so that what else the machine does meets all of them; the table has the medians over all
+rounds, and of the ratio to the frames of the same round. `--alone` measures one worker too. Prints rows for
 README.md. The frames want `pip install pyarrow`. Linux.
 """
 
@@ -16,18 +17,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 from zipfile import ZipFile
 
 import inspect_ai.log  # noqa: F401 - teaches the zipfile module the logs' compression
 
+FRAMES = "evals_df + samples_df"
+ALONE = "hepbench leaderboard, first time, one worker"
 READERS = {
-    "evals_df + samples_df": (
-        "from inspect_ai.analysis import evals_df, samples_df; evals_df({0!r}); samples_df({0!r})"
-    ),
-    "hepbench leaderboard, first time, one worker (every log read and audited)": "LEADERBOARD --workers 1",
-    "hepbench leaderboard, first time, a worker a core": "LEADERBOARD",
+    FRAMES: "from inspect_ai.analysis import evals_df, samples_df; evals_df({0!r}); samples_df({0!r})",
+    ALONE: "LEADERBOARD --workers 1",
+    "hepbench leaderboard, first time, a worker a core (every log read and audited)": "LEADERBOARD",
     "hepbench leaderboard, again (from what is remembered)": "LEADERBOARD again",
 }
 LEADERBOARD = (
@@ -37,7 +40,7 @@ LEADERBOARD = (
 
 
 class Measured(NamedTuple):
-    """Seconds by the clock, seconds of all processors, and megabytes; compared by the first."""
+    """Seconds by the clock, seconds of all processors, and megabytes."""
 
     wall: float
     processor: float
@@ -50,23 +53,28 @@ def main() -> None:
     parser.add_argument("--logs", type=int, default=1_000)
     parser.add_argument("--template", type=Path, required=True, help="An eval log of about 100 turns.")
     parser.add_argument("--folder", type=Path, help="Where the logs go; default: a temporary folder.")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--alone", action="store_true", help="Measure the leaderboard with one worker, too.")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = asked.folder or Path(scratch) / "logs"
         make_logs(asked.template, folder, asked.logs)
-        rounds = [one_round(folder, Path(scratch) / str(number)) for number in range(asked.rounds)]
-    print("| reader | wall, s | processor, s | memory, MB |\n| --- | --- | --- | --- |")
-    for name in READERS:
-        best = min(found[name] for found in rounds)
-        print(f"| {name} | {best.wall:.1f} | {best.processor:.1f} | {best.memory:.0f} |")
+        readers = {name: code for name, code in READERS.items() if asked.alone or name != ALONE}
+        rounds = [one_round(readers, folder, Path(scratch) / str(number)) for number in range(asked.rounds)]
+    print("| reader | wall, s | processor, s | memory, MB | × the frames' wall, of each round |")
+    print("| --- | --- | --- | --- | --- |")
+    for name in readers:
+        found = Measured(*map(median, zip(*(one[name] for one in rounds), strict=True)))
+        ratios = sorted(one[name].wall / one[FRAMES].wall for one in rounds)
+        spread = f"{median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})" if name != FRAMES else ""
+        print(f"| {name} | {found.wall:.1f} | {found.processor:.1f} | {found.memory:.0f} | {spread} |")
 
 
-def one_round(folder: Path, scratch: Path) -> dict[str, Measured]:
+def one_round(readers: Mapping[str, str], folder: Path, scratch: Path) -> dict[str, Measured]:
     """Every reader once; what is remembered is that of this round."""
     found: dict[str, Measured] = {}
     cache = scratch
-    for number, (name, reader) in enumerate(READERS.items()):
+    for number, (name, reader) in enumerate(readers.items()):
         if not reader.endswith("again"):
             cache = scratch / str(number)
             cache.mkdir(parents=True)
