@@ -37,7 +37,7 @@ def compare(
     Exit code: 0; 4 if something cannot be read, written or compared.
     """
     pool = logs or ["./logs"]
-    read = readings_of([side for side in (a, b) if Path(side).exists()] or pool, workers)
+    read = readings_of([a, b, *pool], workers)
     from rich.console import Console
 
     from hepbench.benchmark.compare import SideError, compare_sides, sides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,10 @@ Output = Annotated[
 ]
 Suite = Annotated[
     list[str] | None,
-    typer.Option("--task", help="A task that a row must have to be ranked; default: every task in the logs."),
+    typer.Option(
+        "--task",
+        help="A task that a row must have to be ranked, such as ao2; default: every task in the logs.",
+    ),
 ]
 
 
@@ -37,10 +41,25 @@ def leaderboard(logs: Logs, output: Output = None, task: Suite = None, workers: 
         from hepbench.benchmark.leaderboard.forms import to_terminal, write_files
         from hepbench.reports.pages import leaderboard_page
 
-        board = build_leaderboard(found, task or ())
+        board = build_leaderboard(found, _suite(task or (), found.tasks))
         written = write_files(board, output, leaderboard_page(board)) if output is not None else []
         Console().print(to_terminal(board))
         for path in written:
             typer.echo(f"written: {path}")
     if not board.entries:
         raise typer.Exit(1)
+
+
+def _suite(asked: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The tasks asked for, by their whole names.
+
+    Raises:
+        LogError: there is no such task in the logs.
+    """
+    from hepbench.reports.opening import LogError
+
+    whole = {name.rpartition("/")[2]: name for name in known} | {name: name for name in known}
+    for name in asked:
+        if known and name not in whole:
+            raise LogError(f"--task {name}: no such task in the logs. There are: {', '.join(known)}.")
+    return [whole.get(name, name) for name in asked]

@@ -99,6 +99,8 @@ class Sweep:
             PrerequisiteError: a parameter or a model is wrong, or a family or its reference set cannot be
                 used.
         """
+        if "harness" in self.arguments:
+            raise PrerequisiteError("A sweep takes its harnesses from --harness, not from -T harness=….")
         for name in self.tasks:
             for harness in self.harnesses:
                 for model in [NO_MODEL] if harness in FLOORS else self.models:

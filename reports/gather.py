@@ -20,7 +20,7 @@ from hepbench.harness.protocol.events import Event
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.harness.text import clean, shorten
 from hepbench.reports.conditions import conditions_of
-from hepbench.reports.opening import LogError, LoggedSample, OpenLog, listed_logs, open_log
+from hepbench.reports.opening import LogError, LoggedSample, OpenLog, listed_logs, one_line, open_log
 from hepbench.reports.options import asked_model
 from hepbench.reports.records import RunRecord
 from hepbench.reports.truth import item_of, measures_of, silent_outcomes
@@ -44,9 +44,13 @@ def find_logs(wheres: Iterable[str]) -> list[str]:
 def _logs_in(where: str) -> list[str]:
     shown = shorten(clean(where), 200)
     is_remote = "://" in where
-    if not is_remote and Path(where).is_file():
-        return [where]
-    if not is_remote and not Path(where).exists():
+    try:
+        if not is_remote and Path(where).is_file():
+            return [where]
+        is_there = is_remote or Path(where).exists()
+    except OSError as e:  # too long a name, a folder that may not be entered
+        raise LogError(f"{shown} cannot be looked at: {e.strerror}.") from e
+    if not is_there:
         raise LogError(f"There is no log or folder {shown}.")
     if is_remote and where.endswith((".eval", ".json")):
         return [where]
@@ -71,7 +75,7 @@ def detailed_runs(where: str) -> list[DetailedRun]:
     Raises:
         LogError: as for `RunReader`, or an event does not fit its schema.
     """
-    with open_log(where) as log:
+    with one_line(where), open_log(where) as log:
         reader = RunReader(log)
         runs = [_detailed(reader, logged) for logged in log.samples()]
         reader.end()

@@ -86,7 +86,7 @@ class LoggedSample:
             LogError: it does not fit Inspect's schema.
         """
         kept = {name: value for name, value in self.raw.items() if name not in _TRANSCRIPT}
-        with _one_line(self.where):
+        with one_line(self.where):
             return EvalSample.model_validate({**kept, "messages": []})
 
     @cached_property
@@ -96,7 +96,7 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        with _one_line(self.where):
+        with one_line(self.where):
             messages = _MESSAGES.validate_python(self.resolved(self.raw.get("messages") or []))
         return self.light.model_copy(update={"messages": messages})
 
@@ -186,7 +186,7 @@ class OpenLog:
         Raises:
             LogError: one of them cannot be read.
         """
-        with _one_line(self.where):
+        with one_line(self.where):
             for raw in self._raw_samples():
                 yield LoggedSample(self.where, raw)
 
@@ -205,7 +205,7 @@ def open_log(where: str) -> OpenLog:
     Raises:
         LogError: it is not there, is no eval log, is damaged, or unpacks to more than is read.
     """
-    with _one_line(where), ExitStack() as stack:
+    with one_line(where), ExitStack() as stack:
         file = stack.enter_context(_file(where))
         opened = (_from_json if where.endswith(".json") else _from_archive)(where, file)
         stack.pop_all()
@@ -262,8 +262,14 @@ def _file(where: str) -> Any:
 
 
 @contextmanager
-def _one_line(where: str) -> Iterator[None]:
-    """Turn whatever a damaged or hostile file raises into one line with the log's name."""
+def one_line(where: str) -> Iterator[None]:
+    """Turn whatever a damaged or hostile file raises into one line with the log's name.
+
+    Whoever looks into a log does it in here: a sample is raw JSON, and may hold anything anywhere.
+
+    Raises:
+        LogError: instead of whatever was raised.
+    """
     try:
         yield
     except (LogError, GeneratorExit):

@@ -43,6 +43,8 @@ def sides(a: str, b: str, logs: Sequence[str], read: Readings) -> tuple[Side, Si
         SideError: a side names nothing, or they share no stratum with a common task.
         LogError: a log or folder is not there.
     """
+    if a == b:
+        raise SideError(f"{line(a)} is both sides: there is nothing to compare.")
     if _is_log(a) and _is_log(b):
         first, second = collect([a], read), collect([b], read)
         return _shared(a, _by_entry(first), b, _by_entry(second))
@@ -56,7 +58,10 @@ def sides(a: str, b: str, logs: Sequence[str], read: Readings) -> tuple[Side, Si
 
 
 def _is_log(name: str) -> bool:
-    return "://" in name or Path(name).exists()
+    try:
+        return "://" in name or Path(name).exists()
+    except OSError:  # too long for a file's name
+        return False
 
 
 def _named(name: str, pool: Collection) -> tuple[str, Collection]:

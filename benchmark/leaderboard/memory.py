@@ -104,8 +104,12 @@ def _keep(place: Path, value: Any) -> None:
     """Write beside and rename, so that no other process reads half a value."""
     place.parent.mkdir(parents=True, exist_ok=True)
     unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(value), encoding="utf-8")
-    unfinished.replace(place)
+    try:
+        unfinished.write_text(json.dumps(value), encoding="utf-8")
+        unfinished.replace(place)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
     global _added  # noqa: PLW0603 - a count of this process
     if _added % _BETWEEN == 0:
         _forget_the_oldest(place.parent)
@@ -141,10 +145,12 @@ def place_of(where: str, kind: str) -> Path | None:
     folder, path = _folder(), Path(local_path(where))
     if folder is None or not is_local(where) or not path.is_file():
         return None
-    files = [path, *_journals(where)]
-    return (
-        folder / f"{_digest(tuple((str(f), f.stat().st_mtime_ns, f.stat().st_size) for f in files))}.{kind}"
-    )
+    try:
+        files = [path, *_journals(where)]
+        digest = _digest(tuple((str(f), f.stat().st_mtime_ns, f.stat().st_size) for f in files))
+    except OSError:  # who has to read it will say why it cannot be read
+        return None
+    return folder / f"{digest}.{kind}"
 
 
 @lru_cache(maxsize=4_096)

@@ -56,9 +56,11 @@ def reader_context() -> BaseContext:
 
 
 def _begin() -> None:
+    from multiprocessing import resource_tracker
     from multiprocessing.forkserver import ensure_running
 
     reader_context()
+    resource_tracker.ensure_running()  # `ensure_running` begins it first, and it lets SIGINT through again
     blocked = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT}
     )  # inherited: Ctrl-C is for this process

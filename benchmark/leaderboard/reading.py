@@ -13,7 +13,7 @@ from hepbench.reports.archive import no_collections
 from hepbench.reports.audit.audit import LogAudit
 from hepbench.reports.audit.subject import Finding
 from hepbench.reports.gather import RunReader
-from hepbench.reports.opening import LogError, open_log
+from hepbench.reports.opening import LogError, one_line, open_log
 from hepbench.reports.records import RunRecord, run_of, values_of
 
 
@@ -41,7 +41,9 @@ Readings = Callable[[Sequence[str]], Iterable[Reading]]
 def known_reading(where: str) -> Reading | None:
     """The reading of a log whose very content was read before, by this installation; else None."""
     found = recalled(where, READING)
-    return None if found is None else _of(where, found)
+    with suppress(AttributeError, KeyError, TypeError):  # a file that somebody else has written into
+        return None if found is None else _of(where, found)
+    return None
 
 
 def read_log(where: str) -> Reading:
@@ -56,7 +58,7 @@ def read_log(where: str) -> Reading:
 
 
 def _read_and_audited(where: str) -> tuple[list[RunRecord], list[Finding]]:
-    with open_log(where) as log:
+    with one_line(where), open_log(where) as log:
         reader, auditing = RunReader(log), LogAudit(log)
         runs: list[RunRecord] = []
         for logged in log.samples():
@@ -76,7 +78,7 @@ def remember_audit(where: str, findings: Sequence[Finding], place: Path | None) 
     """
     if place is None:
         return
-    with suppress(LogError), no_collections(), open_log(where) as log:
+    with suppress(LogError), no_collections(), one_line(where), open_log(where) as log:
         reader = RunReader(log)
         runs = [reader.take(logged) for logged in log.samples()]
         reader.end()

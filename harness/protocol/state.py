@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import cast
 
 from hepbench.harness.protocol import events as ev
@@ -127,7 +126,6 @@ def fold(events: Iterable[ev.Event]) -> RunState:
     return state
 
 
-@lru_cache(maxsize=256)
 def statement_key(statement: str) -> str:
     """A statement with case, space and punctuation folded: what makes two statements duplicates."""
     return "".join(c for c in statement.casefold() if c.isalnum() or c in "<>=≤≥≠±")

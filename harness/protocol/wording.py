@@ -36,17 +36,27 @@ _GROUPS = (
 )
 _CANON = {word: group.split()[0] for group in _GROUPS for word in group.split()}
 
+REMEMBERED = 2_000
+"""Longest statement, in characters, of which it is remembered what was made of it: forged ones have more."""
+
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[<>=≤≥≠±]|[^\W\d_]+\d*")
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"))
 
 
-@lru_cache(maxsize=256)  # a statement is read when it is proposed, and again whenever its run is
 def words(statement: str) -> tuple[str, ...]:
     """The words that carry a statement's claim, folded, in their order."""
+    return (_known_words if len(statement) <= REMEMBERED else _words)(statement)
+
+
+def _words(statement: str) -> tuple[str, ...]:
     text = unicodedata.normalize("NFKC", statement).casefold().translate(_LOOK_ALIKES)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn"))
     stems = [_stem(token) for token in _TOKEN.findall(text) if token not in _FILLER]
     return tuple(_CANON.get(stem, stem) for stem in stems)
+
+
+_known_words = lru_cache(maxsize=256)(_words)
+"""A statement is read when it is proposed, and again whenever its run is folded or replayed."""
 
 
 def similarity(one: AbstractSet[str], other: AbstractSet[str]) -> float:

@@ -1,8 +1,8 @@
 """Time and size of the report of one run: `python perf/report/run.py LOG [--rounds 9]`.
 
 Fresh processes that take turns, so that what else the machine does meets all of them: Inspect's own import,
-without which no log is read, and the report of a log that is new or remembered. The table has the medians over
-all rounds, and of the ratio to the import of the same round. Prints rows for README.md.
+without which no log is read, and the report of a log that is new or remembered. The table has the medians
+over all rounds, and of the ratio to the import of the same round. Prints rows for README.md.
 """
 
 from __future__ import annotations

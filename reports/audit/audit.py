@@ -16,7 +16,7 @@ from hepbench.reports.audit import journals, replay, transcript, world
 from hepbench.reports.audit import scores as rescoring
 from hepbench.reports.audit.recompute import recompute, require
 from hepbench.reports.audit.subject import STORE_KEY, Finding, Subject, parsed_events, subject_of
-from hepbench.reports.opening import LogError, LoggedSample, OpenLog, open_log, shown
+from hepbench.reports.opening import LogError, LoggedSample, OpenLog, one_line, open_log, shown
 
 Look = Callable[[Subject], Iterable[Finding]]
 
@@ -131,10 +131,11 @@ def audit(where: str, again: Recompute | None = None) -> Report:
     if where.endswith(".jsonl"):
         return _audit_journal(where)
     with open_log(where) as log:
-        auditing = LogAudit(log)
-        for logged in log.samples():
-            auditing.take(logged)
-        report = auditing.report()
+        with one_line(where):
+            auditing = LogAudit(log)
+            for logged in log.samples():
+                auditing.take(logged)
+            report = auditing.report()
         if again is not None:
             _recompute(report, log, again)
     return report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hepbench.harness.steps import CATEGORIES
@@ -71,7 +71,18 @@ def _accuracy(entry: Entry) -> dict[str, Any]:
 def _cost(entries: Sequence[Entry]) -> Figure:
     rows = [{**_accuracy(entry), **{key: getattr(entry.cost, key) for key in COSTS}} for entry in entries]
     axes = [{"key": key, "label": label} for key, label in COSTS.items() if any(row[key] for row in rows)]
+    for row in rows:
+        row["front"] = [axis["key"] for axis in axes if _on_front(row, rows, axis["key"])]
     return {"rows": rows, "axes": axes}
+
+
+def _on_front(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], key: str) -> bool:
+    """Whether no other entry is at least as accurate for less, nor better for the same (Pareto)."""
+    if row[key] is None:
+        return False
+    mine = (row["accuracy"], -row[key])
+    others = [(other["accuracy"], -other[key]) for other in rows if other[key] is not None]
+    return not any(o != mine and o[0] >= mine[0] and o[1] >= mine[1] for o in others)
 
 
 def _scaling(entries: Sequence[Entry]) -> Figure:

@@ -63,12 +63,20 @@ def board_page(board: Leaderboard, runs: Sequence[RunLink], parts: Mapping[str, 
             board=board,
             runs=runs,
             figures=figures,
+            fronts=_fronts(figures),
             flags=FLAGS,
             process=PROCESS,
             step_marks=series_marks(SERIES),
             **parts,
         )
     )
+
+
+def _fronts(figures: Mapping[str, Any]) -> list[list[str]]:
+    """For each entry, the costs in which it is on the Pareto front."""
+    cost = figures.get("cost", {"rows": (), "axes": ()})
+    labels = {axis["key"]: axis["label"] for axis in cost["axes"]}
+    return [[labels[key] for key in row["front"]] for row in cost["rows"]]
 
 
 def series_marks(count: int) -> list[str]:

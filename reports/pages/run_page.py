@@ -45,6 +45,7 @@ def run_page(data: RunData, beside: Mixes, parts: Mapping[str, Any], *, log: str
             home="../index.html",
             run=data,
             figures=figures,
+            explored=[cell for cell in figures["map"]["cells"] if cell["part"] == "exploration"],
             flag=FLAGS[record.kind],
             ended=ending(data),
             tiles=tiles(record),
@@ -83,7 +84,7 @@ def tiles(record: RunRecord) -> list[dict[str, str]]:
     plans = (
         ("hypotheses", "hypothesis_count", 0, "tested_count", "tested"),
         ("generations", "generation_depth", 0, "strict_generation_depth", "without inspired by"),
-        ("belief flips", "belief_flips", 0, "final_rule_belief", "P(H) of the final rule"),
+        ("belief flips", "belief_flips", 0, "final_rule_belief", "highest P(H) supported"),
         ("regret, meV/atom", "heldout_regret", 1, "brier", "Brier score"),
         ("laboratory calls", "lab_calls", 0, "model_calls", "model calls"),
     )

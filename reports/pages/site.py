@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from hepbench.harness.steps import CATEGORIES
 from hepbench.reports.board import Leaderboard
 from hepbench.reports.gather import DetailedRun
+from hepbench.reports.opening import LogError, one_line
 from hepbench.reports.pages import board_page, run_page
 from hepbench.reports.pages.environment import ASSETS, STYLE, VENDOR, beside
 from hepbench.reports.pages.run_data import run_data
@@ -19,8 +20,16 @@ from hepbench.reports.records import RunRecord
 _ASSETS = (STYLE, *VENDOR, "vendor/d3.LICENSE", "vendor/plot.LICENSE", *board_page.SCRIPTS, *run_page.SCRIPTS)
 
 
+def _raised(error: LogError) -> None:
+    raise error
+
+
 def write_site(
-    folder: Path, board: Leaderboard, runs: Sequence[DetailedRun], doubts: Mapping[str, str] | None = None
+    folder: Path,
+    board: Leaderboard,
+    runs: Sequence[DetailedRun],
+    doubts: Mapping[str, str] | None = None,
+    refused: Callable[[LogError], None] = _raised,
 ) -> Path:
     """Write the site; the same logs give the same files.
 
@@ -29,13 +38,14 @@ def write_site(
         board: The leaderboard.
         runs: The runs that get a page.
         doubts: Id of a log → why it does not count.
+        refused: What to do about a run whose events or metadata do not fit together; it gets no page.
 
     Returns:
         The page to open.
 
     Raises:
         OSError: a file cannot be written.
-        ValueError: a run's events do not fit together.
+        LogError: as `refused` does by default.
     """
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     (folder / "assets").mkdir(exist_ok=True)
@@ -44,12 +54,18 @@ def write_site(
     links = []
     records = [run.record for run in runs]
     for run in runs:
-        data = run_data(run)
         name = f"runs/{page_name(run.record)}"
         parts = beside("../assets/", run_page.SCRIPTS)
         log = PurePosixPath(run.record.where.replace("\\", "/")).name
         doubt = (doubts or {}).get(run.record.log_id, "")
-        page = run_page.run_page(data, other_harnesses(run.record, records), parts, log=log, doubt=doubt)
+        try:
+            with one_line(run.record.where):  # a log's metadata may be anything
+                data = run_data(run)
+                others = other_harnesses(run.record, records)
+                page = run_page.run_page(data, others, parts, log=log, doubt=doubt)
+        except LogError as e:
+            refused(e)
+            continue
         _write(folder / name, page)
         links.append(board_page.RunLink(run.record, name, run_page.ending(data), doubt))
     parts = beside("assets/", board_page.SCRIPTS)

@@ -72,6 +72,7 @@ def test_a_killed_sweep_resumes_and_a_finished_one_rests(halides: str, tmp_path:
         ("--harness hep", "needs one: --model"),
         ("--harness majority --task nowhere", "unknown family 'nowhere'"),
         ("--harness majority -T budget=1", "budget"),
+        ("--harness majority -T harness=hep", "takes its harnesses from --harness"),
         ("--harness majority -T lab_budget", "-T lab_budget: wants -T name=value"),
         ("--harness majority -T rules={", "-T rules: its value is not YAML"),
         ("--harness majority -M =x", "wants -M name=value"),

@@ -88,6 +88,8 @@ def test_an_auditor_is_a_condition(tmp_path: Path) -> None:
     ("a", "b", "message"),
     [
         ("nobody", "hep", "nobody is neither a log nor a folder"),
+        ("a" * 300, "hep", "is neither a log nor a folder"),
+        ("hep", "hep", "hep is both sides"),
         ("mockllm/only-ao2", MODEL_B, "nothing in common"),
         (f"{MODEL_A}", "planning", "several entries"),
     ],

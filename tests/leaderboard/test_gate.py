@@ -147,6 +147,24 @@ def test_what_is_missing_fails(checked: Checked) -> None:
     assert "no run of it in the logs" in {c.message for c in verdict.checks}
 
 
+@pytest.mark.parametrize(("scored", "outcome"), [(1, Outcome.PASS), (2, Outcome.FAIL)])
+def test_a_metric_is_missing_if_every_run_of_the_baseline_had_it(
+    logs: Callable[[list[Run]], list[str]], scored: int, outcome: Outcome
+) -> None:
+    found = collect(logs([Run(MODEL_A, epochs=2, noise=False)]), unaudited)
+    baseline = make_baseline(found)
+    (entry,) = baseline.entries
+    runs = [
+        run.model_copy(update={"scores": {**run.scores, "a_new_metric": 0.9}}) if n < scored else run
+        for n, run in enumerate(entry.runs)
+    ]
+    entries = (entry.model_copy(update={"runs": tuple(runs)}),)
+    verdict = check_runs(baseline.model_copy(update={"entries": entries}), found, Margins(suite={}))
+    assert verdict.outcome is outcome
+    said = "metric missing: a_new_metric" in {check.message for check in verdict.checks}
+    assert said is (outcome is Outcome.FAIL)
+
+
 def test_a_sample_that_fails_now_fails_the_gate(checked: Checked) -> None:
     verdict = checked([SCRIPT], [Run(SCRIPTED, noise=False, accuracy=0.8, fails=[1])])
     assert verdict.outcome is Outcome.FAIL

@@ -210,11 +210,25 @@ def test_a_suite_can_be_asked_for(suite_logs: Path) -> None:
     assert entry(board, "mockllm/only-ao2 · react").rank is not None
 
 
+def test_a_suite_may_be_asked_for_by_short_names_and_not_by_wrong_ones(
+    suite_logs: Path, no_audit: None
+) -> None:
+    asked = ["leaderboard", str(suite_logs), "--task"]
+    short, whole = (CliRunner().invoke(app, [*asked, name]) for name in ("ao2", "hepbench/ao2"))
+    assert short.output == whole.output
+    assert short.exit_code == 0
+    wrong = CliRunner().invoke(app, [*asked, "ao3"])
+    assert wrong.exit_code == 4
+    assert "--task ao3: no such task in the logs. There are: hepbench/ao2" in wrong.stderr
+
+
 def test_what_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="There is no log or folder"):
         collect([str(tmp_path / "nowhere")], unaudited)
     with pytest.raises(LogError, match="no eval log in"):
         collect([str(tmp_path)], unaudited)
+    with pytest.raises(LogError, match="cannot be looked at"):
+        collect(["a" * 300], unaudited)
 
 
 def test_a_damaged_log_is_left_out(suite_logs: Path, tmp_path: Path) -> None:

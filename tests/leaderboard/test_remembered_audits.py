@@ -97,10 +97,11 @@ def test_without_a_cache_every_audit_is_made(
     assert len(asked) == 2
 
 
-def test_a_damaged_memory_is_no_obstacle(asked: list[str], log: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", ["[", "[]", "{}", '{"runs": [{}], "findings": []}', '{"runs": 5}'])
+def test_a_damaged_memory_is_no_obstacle(asked: list[str], log: Path, tmp_path: Path, damaged: str) -> None:
     findings_of(str(log))
     (kept,) = (tmp_path / "cache" / "logs").iterdir()
-    kept.write_text("[")
+    kept.write_text(damaged)
     findings_of(str(log))
     assert len(asked) == 2
 

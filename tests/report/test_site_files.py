@@ -38,12 +38,41 @@ def test_pages_name_nothing_outside(site: Path) -> None:
         assert "default-src 'none'" in html.unescape(text)
 
 
+TABLES = {
+    "accuracy": 'aria-label="Ranking table"',
+    "cost": 'aria-label="Cost table"',
+    "scaling": 'aria-label="Process table"',
+    "mechanisms": 'aria-label="Process table"',
+    "steps": 'aria-label="Step mix table"',
+    "tree": 'aria-label="Table of hypotheses"',
+    "beliefs": 'aria-label="Beliefs"',
+    "mix": "<summary>Step mix as a table",
+    "flow": 'aria-label="Step flow"',
+    "map": 'aria-label="Table of predictions"',
+    "energies": 'aria-label="Energies"',
+}
+"""Figure → what stands right before its table."""
+
+
 def test_every_figure_has_a_table(site: Path) -> None:
+    drawn: set[str] = set()
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        for section in re.findall(r"<section.*?</section>", text, flags=re.DOTALL):
-            if "data-figure=" in section:
-                assert "<table" in section, (page.name, section[:80])
+        figures = set(re.findall(r'data-figure="(\w+)"', text))
+        drawn |= figures
+        for figure in figures:
+            section = next(s for s in text.split("<section") if f'data-figure="{figure}"' in s)
+            _, found, after = section.partition(TABLES[figure])
+            assert found, (page.name, figure)
+            assert "<table" in after[:80], (page.name, figure)
+    assert drawn >= {"accuracy", "cost", "scaling", "tree", "beliefs", "map"}
+
+
+def test_the_cost_table_has_what_the_figure_shows(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    table = text.partition('aria-label="Cost table"')[2].partition("</table>")[0]
+    assert '>accuracy</th><th scope="col">best for its</th>' in table
+    assert "laboratory calls" in table.partition("<tbody>")[2]  # somebody is on the Pareto front
 
 
 def test_a_site_of_one_run_is_small(logs: Path, tmp_path: Path) -> None:

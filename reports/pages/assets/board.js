@@ -21,10 +21,6 @@
   }));
 
   const axis = document.querySelector("#cost-axis");
-  const pareto = (rows) => {
-    let best = -1;
-    return d3.sort(rows, (r) => r.x, (r) => -r.accuracy).filter((r) => (r.accuracy > best ? ((best = r.accuracy), true) : false));
-  };
   /* Decades of the costs that occur; with a zero among them the axis is linear up to the smallest decade. */
   const costScale = (rows) => {
     const costs = rows.map((r) => r.x).filter((x) => x > 0);
@@ -44,7 +40,7 @@
   const redrawCost = draw("cost", (d, width) => {
     const key = axis?.value ?? d.axes[0].key;
     const rows = d.rows.filter((r) => r[key] !== null).map((r) => ({ ...r, x: r[key] }));
-    const front = pareto(rows);
+    const front = d3.sort(rows.filter((r) => r.front.includes(key)), (r) => r.x);
     const make = (names) => Plot.plot({
       width, height: 360, style, marginLeft: 60, marginRight: 60, marginBottom: 42, marginTop: 28,
       x: { label: d.axes.find((a) => a.key === key).label + " a run", grid: true, tickFormat: (x) => d3.format("~s")(x), ticks: width < 500 ? 4 : 8, ...costScale(rows) },
