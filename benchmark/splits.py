@@ -36,11 +36,19 @@ def split(family: Family, truths: Mapping[str, Truth]) -> dict[str, Part]:
         truths: Formula → truth, for every compound.
 
     Raises:
-        SplitError: no draw keeps the majority guess under 0.6 and every held-out answer explored.
+        SplitError: there is nothing to hold out, or no draw keeps the majority guess under 0.6 and every
+            held-out answer explored.
     """
+    unknown = set(family.extrapolation) - {compound.chemical_family for compound in family.compounds}
+    if unknown:
+        raise SplitError(
+            f"{family.id}: no compound is of the extrapolation family {', '.join(sorted(unknown))}"
+        )
     parts: dict[str, Part] = {}
     for draw in range(_DRAWS):
         parts = _draw(family, truths, draw)
+        if set(parts.values()) == {"exploration"}:
+            raise SplitError(f"{family.id}: too few compounds to hold any of them out")
         scores = majority_scores(parts, truths)
         if all(score < MAJORITY_LIMIT for score in scores.values()) and not unseen(parts, truths):
             return parts
@@ -48,7 +56,8 @@ def split(family: Family, truths: Mapping[str, Truth]) -> dict[str, Part]:
     never = ", ".join(unseen(parts, truths)) or "none"
     raise SplitError(
         f"{family.id}: no draw keeps the majority guess under {MAJORITY_LIMIT} (last: {shown}) "
-        f"and every answer explored (last: {never} unseen)"
+        f"and every answer explored (last: {never} unseen); more compounds, other prototypes or another "
+        "extrapolation family may"
     )
 
 

@@ -125,6 +125,10 @@ def within(family: Family, reference: ReferenceSet) -> Family:
             compounds.append(compound.model_copy(update={"part": part}))
     kept = family.model_copy(update={"compounds": tuple(compounds)})
     asked = {c.part for c in kept.compounds if c.formula not in reference.left_out}
+    if {c.part for c in family.compounds} == {"exploration"}:
+        raise ReferenceError(
+            f"no compound of {family.id} is held out: `hepbench reference split` with --write sets the parts"
+        )
     if "exploration" not in asked or len(asked) == 1:
         lacking = "held-out" if "exploration" in asked else "exploration"
         raise ReferenceError(

@@ -29,11 +29,15 @@ def verdict(found: Comparison) -> str:
     shown = f"B − A = {_points(suite.difference.value)} {_bounds(suite)}, p = {suite.p:.3g}."
     if suite.p <= _ALPHA:
         return f"{line(better)} is better: {shown}"
-    reach = suite.smallest_detectable
-    could = (
-        f" A difference of {_points(reach, sign=False)} would have been found." if reach is not None else ""
-    )
-    return f"They cannot be told apart: {shown}{could}"
+    return f"They cannot be told apart: {shown}{_could(suite.smallest_detectable)}"
+
+
+def _could(reach: float | None) -> str:
+    if reach is None:
+        return ""
+    if reach > 1:
+        return " With so few chemical families, no difference at all would have been found."
+    return f" A difference of {_points(reach, sign=False)} would have been found."
 
 
 def _points(value: float, *, sign: bool = True) -> str:

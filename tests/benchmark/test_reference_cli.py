@@ -128,6 +128,15 @@ def test_split_that_cannot_be_made() -> None:
         split(family, {c.formula: truth(c.formula, "rutile") for c in family.compounds})
 
 
+def test_a_split_with_nothing_to_hold_out_is_refused() -> None:
+    family, truths = families.load("ao2"), various_truths()
+    with pytest.raises(SplitError, match="no compound is of the extrapolation family noble gases"):
+        split(family.model_copy(update={"extrapolation": ("noble gases",)}), truths)
+    few = family.model_copy(update={"compounds": family.compounds[:1], "extrapolation": ()})
+    with pytest.raises(SplitError, match="too few compounds to hold any of them out"):
+        split(few, truths)
+
+
 def various_truths() -> dict[str, Truth]:
     labels = ("rutile", "anatase", "fluorite")
     return {c.formula: truth(c.formula, labels[i % 3]) for i, c in enumerate(families.load("ao2").compounds)}

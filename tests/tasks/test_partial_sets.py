@@ -9,7 +9,7 @@ import pytest
 from inspect_ai._util.error import PrerequisiteError
 
 from hepbench.harness.laboratory.potentials import DEFAULT_POTENTIAL
-from hepbench.harness.laboratory.reference import ReferenceSet
+from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004
 from hepbench.tasks import families
 from hepbench.tasks.ao2 import ao2
 
@@ -24,6 +24,13 @@ def part_of(kept: Iterable[str]) -> ReferenceSet:
         relaxations={key: record for key, record in WHOLE.relaxations.items() if key[0] in there},
         not_held={formula: "not built" for formula in FORMULAS if formula not in there},
     )
+
+
+def test_a_family_that_was_not_split_says_so() -> None:
+    family = families.load("ao2")
+    explored = tuple(c.model_copy(update={"part": "exploration"}) for c in family.compounds)
+    with pytest.raises(ReferenceError, match="no compound of ao2 is held out: `hepbench reference split`"):
+        families.within(family.model_copy(update={"compounds": explored}), WHOLE)
 
 
 def test_the_whole_set_asks_the_whole_family() -> None:
