@@ -116,7 +116,7 @@ def test_ctrl_c_ends_the_workers_in_one_line(suite_logs: Path, processes: int) -
     while len(family := processes_of(command.pid)) < processes:
         assert command.poll() is None
         time.sleep(0.05)
-    os.kill(command.pid, signal.SIGINT)
+    os.killpg(command.pid, signal.SIGINT)  # as a terminal does: to all of them
     out, said = command.communicate(timeout=60)
     assert command.returncode not in (0, 1)
     assert b"Traceback" not in out + said

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hepbench.harness.protocol import wording
 from hepbench.harness.protocol.gates import Refusal
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.rules import ProtocolRules
@@ -173,3 +174,14 @@ def test_each_rule_can_be_off_warn_or_refuse(action: str) -> None:
         else:
             call()
     assert warned(registry) == (["near_duplicate", "abandoned"] if action == "warn" else [])
+
+
+def test_what_was_made_of_a_forged_statement_is_not_kept() -> None:
+    """Logs of others may hold statements of megabytes, in any number."""
+    kept = wording._known_words.cache_info
+    assert words("large " * wording.REMEMBERED) == ("large",) * wording.REMEMBERED
+    before = kept().currsize
+    words("larger ions " * wording.REMEMBERED)
+    assert kept().currsize == before
+    assert words(FIRST) == words(FIRST)
+    assert kept().currsize in (before, before + 1)
