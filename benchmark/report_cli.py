@@ -31,11 +31,13 @@ def report(logs: Logs, output: Output = Path("report"), open_: Open = False, wor
         found = collect(logs, read)
         left_out = {left.log: left.reason for left in found.left_out}
         runs: list[DetailedRun] = []
+        doubts: dict[str, str] = {}
+        pageless: list[LogError] = []
 
         def refused(error: LogError) -> None:
+            pageless.append(error)
             typer.echo(f"hepbench report: no page for a log: {error}", err=True)
 
-        doubts: dict[str, str] = {}
         for where in find_logs(logs):
             try:
                 shown = detailed_runs(where)
@@ -44,9 +46,11 @@ def report(logs: Logs, output: Output = Path("report"), open_: Open = False, wor
                 continue  # it stands among the logs that do not count
             runs += shown
             doubts |= {run.record.log_id: left_out.get(log_name(where), "") for run in shown}
+        unread = len(pageless)
         index = write_site(output, build_leaderboard(found), runs, doubts, refused)
-    typer.echo(f"written: {index} ({len(runs)} run{'' if len(runs) == 1 else 's'})")
+    pages = len(runs) - (len(pageless) - unread)
+    typer.echo(f"written: {index} ({pages} run{'' if pages == 1 else 's'})")
     if open_:
         typer.launch(index.resolve().as_uri())
-    if not runs:
+    if not pages:
         raise typer.Exit(1)

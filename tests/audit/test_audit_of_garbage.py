@@ -59,6 +59,8 @@ def test_a_misshapen_log_costs_itself_alone(
         done = CliRunner().invoke(app, [*command, str(tmp_path)])
         assert done.exit_code == 0, (command, done.output)
         assert done.exception is None
+    pages = len(list((tmp_path / "site" / "runs").glob("*.html")))
+    assert f"({pages} run" in done.output  # the report's
     shown = CliRunner().invoke(app, ["leaderboard", str(tmp_path)])
     assert "hepbench/scientist" in shown.output
     assert "bad.eval: " in shown.output
