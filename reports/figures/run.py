@@ -16,12 +16,19 @@ TIP = 300
 """Characters of a text that a tip shows; the page has the whole."""
 
 
-def run_figures(data: RunData, beside: Mapping[str, Mapping[str, float]]) -> dict[str, Figure]:
+Flow = Mapping[str, Mapping[str, int]]
+"""How often a step category (row) was followed by another (column)."""
+
+
+def run_figures(
+    data: RunData, beside: Mapping[str, Mapping[str, float]], other_flow: Flow | None = None
+) -> dict[str, Figure]:
     """The data of every figure that the run gives ground for.
 
     Args:
         data: The run.
         beside: Name of another harness → its mean step mix, for comparison.
+        other_flow: The step flow of the harness that this one is held against.
     """
     figures: dict[str, Figure] = {}
     if data.histories:
@@ -33,6 +40,8 @@ def run_figures(data: RunData, beside: Mapping[str, Mapping[str, float]]) -> dic
         figures["mix"] = step_mix({**own, **beside})
     if data.run.record.flow:
         figures["flow"] = flow(data.run.record.flow)
+    if other_flow:
+        figures["flow_beside"] = flow(other_flow)
     figures["map"] = prediction_map(data)
     if any(p.above_lowest for p in data.predictions):
         figures["energies"] = energies(data)

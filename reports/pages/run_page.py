@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from hepbench.harness.steps import CATEGORIES
-from hepbench.reports.figures.run import run_figures
+from hepbench.reports.figures.run import Flow, run_figures
 from hepbench.reports.figures.structures import phase_structures
 from hepbench.reports.pages.board_page import FLAGS, SERIES, series_marks
 from hepbench.reports.pages.environment import environment, number, percent
@@ -21,19 +22,34 @@ Mixes = Mapping[str, Mapping[str, float]]
 """Name of a harness → its mean step mix."""
 
 
-def run_page(data: RunData, beside: Mixes, parts: Mapping[str, Any], *, log: str, doubt: str = "") -> str:
+@dataclass(frozen=True)
+class Others:
+    """What the same model did with the same task in other harnesses.
+
+    Attributes:
+        mixes: Harness → its mean step mix.
+        counterpart: The harness whose step flow stands beside this one's; empty without any.
+        flow: Its flow, summed over its runs.
+    """
+
+    mixes: Mixes = field(default_factory=dict)
+    counterpart: str = ""
+    flow: Flow = field(default_factory=dict)
+
+
+def run_page(data: RunData, others: Others, parts: Mapping[str, Any], *, log: str, doubt: str = "") -> str:
     """The page.
 
     Args:
         data: The run.
-        beside: Step mixes of the other harnesses with the same model and task.
+        others: Steps in the other harnesses with the same model and task.
         parts: Styles, scripts and policy, from `environment`.
         log: Name of the log.
         doubt: Why the log does not count; empty if it does.
     """
     record = data.run.record
-    figures = run_figures(data, beside)
-    mixes: Mixes = {"this run": {c: record.scores.get(f"step_{c}", 0.0) for c in CATEGORIES}, **beside}
+    figures = run_figures(data, others.mixes, others.flow)
+    mixes: Mixes = {"this run": {c: record.scores.get(f"step_{c}", 0.0) for c in CATEGORIES}, **others.mixes}
     about = {"task": record.task, **record.conditions}
     types = Counter(event.type for event in data.events)
     return (
@@ -49,7 +65,9 @@ def run_page(data: RunData, beside: Mixes, parts: Mapping[str, Any], *, log: str
             flag=FLAGS[record.kind],
             ended=ending(data),
             tiles=tiles(record),
-            beside=beside,
+            beside=others.mixes,
+            counterpart=others.counterpart,
+            other_flow=others.flow,
             shares=mixes,
             structures=phase_structures(about, data.labels),
             step_marks=series_marks(SERIES),

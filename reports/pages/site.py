@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -14,7 +15,7 @@ from hepbench.reports.opening import LogError, one_line
 from hepbench.reports.pages import board_page, run_page
 from hepbench.reports.pages.environment import ASSETS, STYLE, VENDOR, beside
 from hepbench.reports.pages.run_data import run_data
-from hepbench.reports.pages.run_page import Mixes
+from hepbench.reports.pages.run_page import Others
 from hepbench.reports.records import RunRecord
 
 _ASSETS = (STYLE, *VENDOR, "vendor/d3.LICENSE", "vendor/plot.LICENSE", *board_page.SCRIPTS, *run_page.SCRIPTS)
@@ -83,15 +84,22 @@ def page_name(record: RunRecord) -> str:
     return f"{name}_{record.epoch}_{own}.html"
 
 
-def other_harnesses(record: RunRecord, records: Sequence[RunRecord]) -> Mixes:
-    """Mean step mix of every other harness with the same model and task."""
+def other_harnesses(record: RunRecord, records: Sequence[RunRecord]) -> Others:
+    """What every other harness with the same model and task did with its turns.
+
+    HEP's flow stands beside planning's, and that of any other beside HEP's.
+    """
     found: dict[str, dict[str, float]] = {}
+    counterpart = "planning" if record.harness == "hep" else "hep"
+    flow: dict[str, Counter[str]] = {}
     for harness in sorted({r.harness for r in records} - {record.harness}):
         same = [r for r in records if (r.harness, r.model, r.task) == (harness, record.model, record.task)]
         mixes = [r.scores for r in same if any(f"step_{c}" in r.scores for c in CATEGORIES)]
         if mixes:
             found[harness] = {c: sum(m.get(f"step_{c}", 0.0) for m in mixes) / len(mixes) for c in CATEGORIES}
-    return found
+        for row, counts in (pair for r in same for pair in r.flow.items() if harness == counterpart):
+            flow.setdefault(row, Counter()).update(counts)
+    return Others(found, counterpart if flow else "", flow)
 
 
 def _write(path: Path, text: str) -> None:

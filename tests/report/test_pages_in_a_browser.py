@@ -204,17 +204,6 @@ def test_pages_can_be_printed(browser: Chrome, scientist: Path, screenshots: Pat
     assert browser.execute_script(shown) > 0
 
 
-def test_the_map_has_its_explored_compounds_in_a_table(browser: Chrome, scientist: Path) -> None:
-    look(browser, scientist)
-    cells = "JSON.parse(document.getElementById('figure-data').textContent).map.cells"
-    drawn = browser.execute_script(
-        f"return {cells}.filter(c => c.part === 'exploration').map(c => c.compound)"
-    )
-    rows = "document.querySelectorAll('[aria-label=\"Compounds open to exploration\"] tbody th')"
-    assert browser.execute_script(f"return [...{rows}].map(r => r.textContent)") == drawn
-    assert len(drawn) > 10
-
-
 def test_long_statements_stay_inside_the_page(browser: Chrome, site: Path) -> None:
     """Ten thousand characters without a space, opened, on a phone."""
     look(browser, pages(site)[-1], width=PHONE)

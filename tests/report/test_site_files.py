@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 import re
 from pathlib import Path
 
 import made_folders
 import pytest
+from honest_runs import scientist_log
 from typer.testing import CliRunner
 from unaudited import saying, unaudited
 
@@ -48,6 +50,7 @@ TABLES = {
     "beliefs": 'aria-label="Beliefs"',
     "mix": "<summary>Step mix as a table",
     "flow": 'aria-label="Step flow"',
+    "flow_beside": 'aria-label="Step flow of the other harness"',
     "map": 'aria-label="Table of predictions"',
     "energies": 'aria-label="Energies"',
 }
@@ -73,6 +76,20 @@ def test_the_cost_table_has_what_the_figure_shows(site: Path) -> None:
     table = text.partition('aria-label="Cost table"')[2].partition("</table>")[0]
     assert '>accuracy</th><th scope="col">best for its</th>' in table
     assert "laboratory calls" in table.partition("<tbody>")[2]  # somebody is on the Pareto front
+
+
+def test_what_the_map_shows_of_exploration_is_in_a_table(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    runs = detailed_runs(str(scientist_log(tmp_path_factory.getbasetemp())))
+    write_site(tmp_path, Leaderboard(suite=(), entries=(), left_out=()), runs)
+    (page,) = (tmp_path / "runs").glob("*.html")
+    text = page.read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="figure-data"[^>]*>(.*?)</script>', text, flags=re.DOTALL)[0])
+    drawn = [cell["compound"] for cell in data["map"]["cells"] if cell["part"] == "exploration"]
+    table = text.partition('aria-label="Compounds open to exploration"')[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="row">(.*?)</th>', table) == drawn
+    assert len(drawn) > 10
 
 
 def test_a_site_of_one_run_is_small(logs: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@
     ],
   }));
 
-  draw("flow", (d, width) => {
+  const matrix = (d, width) => {
     const cell = Math.min(46, (width - 116) / d.categories.length);
     const most = d3.max(d.cells, (c) => c.count) || 1;
     return Plot.plot({
@@ -66,7 +66,9 @@
         Plot.text(d.cells.filter((c) => c.count), { x: "to", y: "from", text: "count", fontSize: 11, fill: (c) => (c.count / most > 0.3 ? "var(--card)" : "var(--ink)") }),
       ],
     });
-  });
+  };
+  draw("flow", matrix);
+  draw("flow_beside", matrix);
 
   draw("map", (given, width) => {
     const lying = given.kind === "matrix of elements" && width > 700 && given.rows.length > given.columns.length;
