@@ -17,7 +17,8 @@ from hepbench.benchmark.cli import app
 from hepbench.benchmark.leaderboard import pool, readers
 from hepbench.benchmark.leaderboard.pool import readings
 
-CLI = (
+CLI = (  # a shell that starts the tests in the background lets them ignore SIGINT, and what they start too
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from hepbench.benchmark.leaderboard import readers; readers.WORTH_READERS = 0; "
     "from hepbench.benchmark.cli import main; main()"
 )
@@ -120,7 +121,7 @@ def test_ctrl_c_ends_the_workers_in_one_line(suite_logs: Path, processes: int) -
     out, said = command.communicate(timeout=60)
     assert command.returncode not in (0, 1)
     assert b"Traceback" not in out + said
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while processes_of(command.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert processes_of(command.pid) == [], family
