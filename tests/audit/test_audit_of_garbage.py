@@ -54,7 +54,7 @@ def test_a_misshapen_log_costs_itself_alone(
     monkeypatch.setenv("HEPBENCH_CACHE", "off")
     honest = scientist_log(tmp_path_factory.getbasetemp())
     shutil.copy(honest, tmp_path / "good.eval")
-    forge(honest, tmp_path / "bad.eval", edit)
+    forge(honest, tmp_path / "bad.eval", edit, lambda header: header["eval"].update(eval_id="another"))
     for command in (["leaderboard"], ["report", "-o", str(tmp_path / "site")]):
         done = CliRunner().invoke(app, [*command, str(tmp_path)])
         assert done.exit_code == 0, (command, done.output)
