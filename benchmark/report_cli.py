@@ -45,7 +45,7 @@ def report(logs: Logs, output: Output = Path("report"), open_: Open = False, wor
                 refused(e)
                 continue  # it stands among the logs that do not count
             runs += shown
-            doubts |= {run.record.log_id: left_out.get(log_name(where), "") for run in shown}
+            doubts |= {run.record.where: left_out.get(log_name(where), "") for run in shown}
         unread = len(pageless)
         index = write_site(output, build_leaderboard(found), runs, doubts, refused)
     pages = len(runs) - (len(pageless) - unread)

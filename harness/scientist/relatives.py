@@ -64,10 +64,8 @@ class Relatives:
     def within(self, values: Values) -> bool:
         """Whether a compound lies inside the range of what was measured, on every axis of kinship."""
         for axis in self.axes:
-            value, known = (
-                values.get(axis.name),
-                [c.values[axis.name] for c in self.cases if axis.name in c.values],
-            )
+            value = values.get(axis.name)
+            known = [c.values[axis.name] for c in self.cases if axis.name in c.values]
             if value is not None and known and not min(known) <= value <= max(known):
                 return False
         return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from hepbench.harness.steps import CATEGORIES
@@ -38,7 +39,7 @@ def write_site(
         folder: Made if it is not there; files of a former site are replaced.
         board: The leaderboard.
         runs: The runs that get a page.
-        doubts: Id of a log → why it does not count.
+        doubts: Path or URL of a log → why it does not count. A forged copy has the id of its original.
         refused: What to do about a run whose events or metadata do not fit together; it gets no page.
 
     Returns:
@@ -52,13 +53,13 @@ def write_site(
     (folder / "assets").mkdir(exist_ok=True)
     for name in dict.fromkeys(_ASSETS):
         shutil.copyfile(ASSETS / name, folder / "assets" / Path(name).name)
-    links = []
+    links: list[board_page.RunLink] = []
     records = [run.record for run in runs]
     for run in runs:
-        name = f"runs/{page_name(run.record)}"
+        name = f"runs/{page_name(run.record, [link.href for link in links])}"
         parts = beside("../assets/", run_page.SCRIPTS)
         log = PurePosixPath(run.record.where.replace("\\", "/")).name
-        doubt = (doubts or {}).get(run.record.log_id, "")
+        doubt = (doubts or {}).get(run.record.where, "")
         try:
             with one_line(run.record.where):  # a log's metadata may be anything
                 data = run_data(run)
@@ -75,13 +76,20 @@ def write_site(
     return index
 
 
-def page_name(record: RunRecord) -> str:
-    """A file name that says what the run is, and is its own."""
+def page_name(record: RunRecord, taken: Collection[str] = ()) -> str:
+    """A file name that says what the run is, and is its own.
+
+    Args:
+        record: The run.
+        taken: Pages, below `runs/`, that there are already; copies of a log share its id.
+    """
     words = (record.task.rpartition("/")[2], record.model, record.harness, record.sample)
     slugs = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-.")[:40] for word in words]
     name = "_".join(dict.fromkeys(slug for slug in slugs if slug))
     own = re.sub(r"[^A-Za-z0-9]", "", record.log_id)[:22]
-    return f"{name}_{record.epoch}_{own}.html"
+    stem = f"{name}_{record.epoch}_{own}"
+    numbered = (f"{stem}{'' if n == 1 else f'_{n}'}.html" for n in count(1))
+    return next(page for page in numbered if f"runs/{page}" not in taken)
 
 
 def other_harnesses(record: RunRecord, records: Sequence[RunRecord]) -> Others:

@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import re
+import shutil
 from pathlib import Path
 
 import made_folders
@@ -90,6 +91,17 @@ def test_what_the_map_shows_of_exploration_is_in_a_table(
     table = text.partition('aria-label="Compounds open to exploration"')[2].partition("</table>")[0]
     assert re.findall(r'<th scope="row">(.*?)</th>', table) == drawn
     assert len(drawn) > 10
+
+
+def test_a_copy_of_a_log_has_a_page_and_a_doubt_of_its_own(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    honest = scientist_log(tmp_path_factory.getbasetemp())
+    copy = shutil.copy(honest, tmp_path / "copy.eval")
+    runs = [run for where in (str(honest), str(copy)) for run in detailed_runs(where)]
+    write_site(tmp_path, Leaderboard(suite=(), entries=(), left_out=()), runs, {str(copy): "it is forged"})
+    pages = sorted((tmp_path / "runs").glob("*.html"))
+    assert ["it is forged" in page.read_text(encoding="utf-8") for page in pages] == [False, True]
 
 
 def test_a_site_of_one_run_is_small(logs: Path, tmp_path: Path) -> None:
