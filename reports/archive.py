@@ -7,55 +7,27 @@ made, whatever the archive says about itself.
 
 from __future__ import annotations
 
-import gc
 import io
-import json
 import os
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import zstandard
-from pydantic_core import from_json
 
-MEGABYTE = 1_000_000
-LIMIT_VARIABLE = "HEPBENCH_MAX_SAMPLE_MB"
-"""Environment variable that allows larger samples to who knows where a log comes from."""
-
-MAX_MEMBER_MB = 32
-"""Unpacked megabytes of one member: a run of some 1,200 turns. Parsing takes about five times that."""
-
-MAX_VALUES = 2_500_000
-"""JSON values of one member, roughly: small ones cost more memory than their text."""
+from hepbench.reports.parsing import MEGABYTE, ContentError, member_limit, too_large
 
 MAX_TOTAL_MB = 4_000
 """Unpacked megabytes of all members that are read: 64 samples at their limit, twice."""
-
-_BYTES_OF_A_VALUE = 12
-"""Text of a value in a log, at the least: 20 bytes and more were seen."""
-
-_MAX_NESTING = 200
-"""As Pydantic's parser has it."""
 
 _MAX_DIRECTORY = 8 * MEGABYTE
 _CHUNK = 1 << 16
 _ZSTD = 93
 _END_OF_DIRECTORY = b"PK\x05\x06"
 _END_SIZE = 22
-
-
-class ArchiveError(ValueError):
-    """The archive is damaged, or unpacks to more than is read; the message is one line."""
-
-
-def member_limit() -> int:
-    """Unpacked bytes that one member may have."""
-    asked = os.environ.get(LIMIT_VARIABLE, "")
-    return (int(asked) if asked.isdecimal() else MAX_MEMBER_MB) * MEGABYTE
 
 
 @dataclass
@@ -77,26 +49,23 @@ class Archive:
         """Read the directory of a zip archive.
 
         Raises:
-            ArchiveError: it is no zip archive, or its directory is larger than that of any log.
+            ContentError: it is no zip archive, or its directory is larger than that of any log.
         """
         _check_directory(file)
         try:
             with ZipFile(file) as archive:
                 return cls(file, {info.filename: info for info in archive.infolist()})
         except (BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error, OverflowError) as e:
-            raise ArchiveError(f"not a zip archive that can be read: {e}") from e
+            raise ContentError(f"not a zip archive that can be read: {e}") from e
 
-    def json(self, name: str) -> Any:
-        """A member's JSON value.
+    def content(self, name: str) -> bytes:
+        """A member's content.
 
         Raises:
-            ArchiveError: there is no such member, it is damaged or too large, or it is not JSON.
+            ContentError: there is no such member, or it is damaged or too large.
         """
         if name not in self.members:
-            raise ArchiveError(f"it has no {name}")
-        return parse(self._bytes(name), name)
-
-    def _bytes(self, name: str) -> bytes:
+            raise ContentError(f"it has no {name}")
         limit, begin = member_limit(), self.unpacked
         chunks: list[bytes] = []
         try:
@@ -104,70 +73,13 @@ class Archive:
                 chunks.append(chunk)
                 self.unpacked += len(chunk)
                 if self.unpacked - begin > limit or self.unpacked > MAX_TOTAL_MB * MEGABYTE:
-                    raise ArchiveError(too_large(name, limit))
+                    raise ContentError(too_large(name, limit))
         except (zlib.error, zstandard.ZstdError, struct.error, EOFError) as e:
-            raise ArchiveError(f"{name} is damaged: {e}") from e
+            raise ContentError(f"{name} is damaged: {e}") from e
         content = b"".join(chunks)
         if zlib.crc32(content) != self.members[name].CRC:
-            raise ArchiveError(f"{name} is damaged: its checksum is wrong")
+            raise ContentError(f"{name} is damaged: its checksum is wrong")
         return content
-
-
-def too_large(name: str, limit: int) -> str:
-    """The line for what unpacks to more than is read."""
-    size = f"{name} unpacks to more than {limit // MEGABYTE} MB"
-    return f"{size}; if you trust the log, set {LIMIT_VARIABLE} higher"
-
-
-def parse(text: bytes, name: str) -> Any:
-    """A JSON value of bounded size.
-
-    Raises:
-        ArchiveError: it is not JSON, is nested too deeply, or has too many values.
-    """
-    most = max(MAX_VALUES, member_limit() // _BYTES_OF_A_VALUE)
-    if len(text) > most and sum(text.count(mark) for mark in (b",", b"[", b"{")) > most:
-        raise ArchiveError(f"{name} has more values than any log; {LIMIT_VARIABLE} raises the limit")
-    try:
-        with no_collections():
-            return _parsed(text)
-    except RecursionError:
-        raise ArchiveError(f"{name} is nested too deeply") from None
-    except ValueError as e:
-        raise ArchiveError(f"{name} is not JSON: {e}") from e
-
-
-def _parsed(text: bytes) -> Any:
-    """Pydantic's parser takes half the time; what it refuses, such as a lone surrogate, Python's decides.
-
-    Both give values that are nested no deeper than functions that call themselves can go.
-    """
-    try:
-        return from_json(text)
-    except ValueError:
-        return _cut(json.loads(text), _MAX_NESTING)
-
-
-def _cut(value: Any, levels: int) -> Any:
-    if not isinstance(value, dict | list):
-        return value
-    if not levels:
-        return "a value that is nested too deeply"
-    if isinstance(value, list):
-        return [_cut(item, levels - 1) for item in value]
-    return {key: _cut(item, levels - 1) for key, item in value.items()}
-
-
-@contextmanager
-def no_collections() -> Iterator[None]:
-    """Without Python's search for cycles: parsed JSON has none, and the search takes as long as parsing."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _check_directory(file: IO[bytes]) -> None:
@@ -177,16 +89,16 @@ def _check_directory(file: IO[bytes]) -> None:
     tail = file.read()
     at = tail.rfind(_END_OF_DIRECTORY)
     if at < 0 or len(tail) < at + _END_SIZE:
-        raise ArchiveError("not a zip archive, or its end is missing")
+        raise ContentError("not a zip archive, or its end is missing")
     (size,) = struct.unpack_from("<L", tail, at + 12)
     if size > _MAX_DIRECTORY:
-        raise ArchiveError("its directory of members is larger than that of any log")
+        raise ContentError("its directory of members is larger than that of any log")
 
 
 def _unpacked(file: IO[bytes], info: ZipInfo) -> Iterator[bytes]:
     """A member's content in chunks."""
     if info.flag_bits & 1:
-        raise ArchiveError(f"{info.filename} is encrypted")
+        raise ContentError(f"{info.filename} is encrypted")
     packed = _Packed(file, _content_offset(file, info), info.compress_size)
     if info.compress_type == ZIP_STORED:
         yield from iter(lambda: packed.read(_CHUNK), b"")
@@ -195,9 +107,12 @@ def _unpacked(file: IO[bytes], info: ZipInfo) -> Iterator[bytes]:
     elif info.compress_type == _ZSTD:
         decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27)
         with decompressor.stream_reader(cast("IO[bytes]", packed), read_across_frames=True) as reader:
-            yield from iter(lambda: reader.read(_CHUNK), b"")
+            size = min(info.file_size, member_limit()) or _CHUNK  # as stated: at once, if it is true
+            while chunk := reader.read(size):
+                yield chunk
+                size = _CHUNK
     else:
-        raise ArchiveError(f"{info.filename} is compressed in an unknown way ({info.compress_type})")
+        raise ContentError(f"{info.filename} is compressed in an unknown way ({info.compress_type})")
 
 
 def _inflated(packed: _Packed) -> Iterator[bytes]:
@@ -214,7 +129,7 @@ def _content_offset(file: IO[bytes], info: ZipInfo) -> int:
     header = file.read(30)
     signature, name, extra = struct.unpack("<4s22xHH", header)
     if signature != b"PK\x03\x04":
-        raise ArchiveError(f"{info.filename} is not where the directory says")
+        raise ContentError(f"{info.filename} is not where the directory says")
     return info.header_offset + 30 + int(name) + int(extra)
 
 

@@ -118,7 +118,7 @@ class RunReader:
             task = shorten(clean(header.eval.task), 80)
             raise LogError(f"not a task with held-out compounds: {task}")
         self._samples += 1
-        return _record(self._log.where, header, sample, offered_tools(logged.raw))
+        return _record(self._log.where, header, sample, offered_tools(logged))
 
     def end(self) -> None:
         """All samples were taken.
@@ -130,21 +130,18 @@ class RunReader:
             raise LogError("no sample in it")
 
 
-def offered_tools(raw: Mapping[str, Any]) -> dict[str, str]:
-    """Tool → hash of its definition, over all generations of a sample as it stands in the log."""
+def offered_tools(logged: LoggedSample) -> dict[str, str]:
+    """Tool → hash of its definition, over all generations of a sample."""
     found: dict[str, str] = {}
-    seen: dict[str, Any] = {}
-    before: Any = None
-    for event in raw.get("events") or []:
-        tools = event.get("tools") if event.get("event") == "model" else before
-        if tools == before:  # nearly every generation is offered the same
+    seen: set[bytes] = set()
+    for event in logged.events("model"):
+        text = event.text("tools")
+        if text in seen:  # nearly every generation is offered the same
             continue
-        before = tools
-        for tool in tools or []:
-            name = str(tool.get("name"))
-            if seen.get(name) != tool:
-                text = json.dumps(tool, sort_keys=True)
-                seen[name], found[name] = tool, hashlib.sha256(text.encode()).hexdigest()[:16]
+        seen.add(text)
+        for tool in event["tools"] or [] if text else ():
+            defined = json.dumps(tool, sort_keys=True)
+            found[str(tool.get("name"))] = hashlib.sha256(defined.encode()).hexdigest()[:16]
     return dict(sorted(found.items()))
 
 

@@ -23,14 +23,22 @@ from pydantic import TypeAdapter
 
 from hepbench.harness.protocol.places import is_local, local_path
 from hepbench.harness.text import clean, shorten
-from hepbench.reports.archive import Archive, ArchiveError, member_limit, parse, too_large
+from hepbench.reports.archive import Archive
+from hepbench.reports.parsing import (
+    ContentError,
+    JSONObject,
+    member_limit,
+    parse,
+    parse_object,
+    too_large,
+)
 
 _HEADER, _START, _REDUCTIONS = "header.json", "_journal/start.json", "reductions.json"
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
 _NOT_PLAIN = frozenset({str, list, dict})
-_TRANSCRIPT = ("events", "attachments", "events_data", "timelines")
-_OF_A_CALL = ("id", "function", "arguments", "result", "error", "completed")
+_APART = ("messages", "events", "attachments", "events_data", "timelines")
+_OF_A_CALL = frozenset({"id", "function", "arguments", "result", "error", "completed"})
 _MESSAGES = TypeAdapter(list[ChatMessage])
 
 
@@ -76,7 +84,7 @@ class LoggedSample:
     """
 
     where: str
-    raw: Mapping[str, Any] = field(repr=False)
+    raw: JSONObject = field(repr=False)
 
     @cached_property
     def light(self) -> EvalSample:
@@ -85,7 +93,7 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        kept = {name: value for name, value in self.raw.items() if name not in _TRANSCRIPT}
+        kept = {name: self.raw[name] for name in self.raw if name not in _APART}
         with one_line(self.where):
             return EvalSample.model_validate({**kept, "messages": []})
 
@@ -102,42 +110,44 @@ class LoggedSample:
 
     def transcript(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
         """The transcript's events of these kinds, raw but for attachments, in order."""
-        return (self.resolved(event) for event in self._raw_events(*kinds))
+        return (self.resolved(dict(event)) for event in self.events(*kinds))
+
+    def events(self, *kinds: str) -> Iterator[JSONObject]:
+        """The transcript's events of these kinds, raw, in order."""
+        return (event for kind, event in self._events if kind in kinds)
 
     @cached_property
     def tool_events(self) -> tuple[Mapping[str, Any], ...]:
         """The transcript's events of tools, in order: what was called, and what came of it."""
         return tuple(
-            {name: self.resolved(event[name]) for name in _OF_A_CALL if name in event}
-            for event in self._raw_events("tool")
+            {name: self.resolved(event[name]) for name in event if name in _OF_A_CALL}
+            for event in self.events("tool")
         )
 
     def tool_calls(self) -> list[ToolCall]:
         """The tool calls of the transcript, in order."""
         return [_tool_call(event) for event in self.tool_events]
 
-    def changes(self, place: re.Pattern[str]) -> Iterator[tuple[re.Match[str], Mapping[str, Any]]]:
+    def changes(self, place: re.Pattern[str]) -> Iterator[tuple[re.Match[str], JSONObject]]:
         """The store's changes at paths of this form, in order: path and change.
 
-        Values are raw: most of a transcript is changes, and nearly all of them can be told without resolving.
+        Changes are raw: most of a transcript is changes, and nearly all can be told without resolving.
         """
-        attachments = self._attachments
-        for event in self._raw_events("store"):
-            for change in _resolved_text(event.get("changes"), attachments) or ():
-                if not isinstance(change, dict):
-                    continue
-                found = place.match(str(_resolved_text(change.get("path"), attachments)))
+        for event in self.events("store"):
+            for change in event.objects("changes"):
+                found = place.match(str(self.resolved(change.get("path"))))
                 if found is not None:
-                    yield found, {k: _resolved_text(v, attachments) for k, v in change.items()}
+                    yield found, change
 
     def resolved(self, value: Any) -> Any:
         """A raw value with attachments put back where Inspect took them out."""
         return _resolved(value, self._attachments)
 
-    def _raw_events(self, *kinds: str) -> Iterator[Mapping[str, Any]]:
-        return (event for event in self.raw.get("events") or [] if event.get("event") in kinds)
+    @cached_property
+    def _events(self) -> list[tuple[Any, JSONObject]]:
+        return [(event.get("event"), event) for event in self.raw.objects("events")]
 
-    @property
+    @cached_property
     def _attachments(self) -> Mapping[str, Any]:
         return self.raw.get("attachments") or {}
 
@@ -172,7 +182,7 @@ class OpenLog:
     header: EvalLog
     _file: IO[bytes]
     _archive: Archive | None = None
-    _raw: tuple[Mapping[str, Any], ...] = ()
+    _raw: tuple[JSONObject, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -190,13 +200,13 @@ class OpenLog:
             for raw in self._raw_samples():
                 yield LoggedSample(self.where, raw)
 
-    def _raw_samples(self) -> Iterator[Mapping[str, Any]]:
+    def _raw_samples(self) -> Iterator[JSONObject]:
         if self._archive is None:
             yield from self._raw
             return
         names = [n for n in self._archive.members if n.startswith(_SAMPLES) and n.endswith(".json")]
         for name in sorted(names, key=_by_id_and_epoch):
-            yield _object(self._archive.json(name), name)
+            yield parse_object(self._archive.content(name), name)
 
 
 def open_log(where: str) -> OpenLog:
@@ -234,11 +244,11 @@ def shown(where: str) -> str:
 def _from_archive(where: str, file: IO[bytes]) -> OpenLog:
     archive = Archive.open(file)
     if _HEADER in archive.members:
-        raw = _object(archive.json(_HEADER), _HEADER)
+        raw = dict(parse_object(archive.content(_HEADER), _HEADER))
     else:  # the run was killed, or is still going on
-        raw = {"status": "started", **_object(archive.json(_START), _START)}
+        raw = {"status": "started", **parse_object(archive.content(_START), _START)}
     if _REDUCTIONS in archive.members and raw.get("results"):
-        raw = {**raw, "reductions": archive.json(_REDUCTIONS)}
+        raw = {**raw, "reductions": parse(archive.content(_REDUCTIONS), _REDUCTIONS)}
     header = EvalLog.model_validate(raw)
     header.location = where
     return OpenLog(where, header, file, _archive=archive)
@@ -247,10 +257,10 @@ def _from_archive(where: str, file: IO[bytes]) -> OpenLog:
 def _from_json(where: str, file: IO[bytes]) -> OpenLog:
     text = file.read(member_limit() + 1)
     if len(text) > member_limit():
-        raise ArchiveError(too_large("the log", member_limit()))
-    raw = _object(parse(text, "the log"), "the log")
-    samples = tuple(_object(sample, "a sample") for sample in raw.pop("samples", None) or ())
-    header = EvalLog.model_validate(raw)
+        raise ContentError(too_large("the log", member_limit()))
+    whole = parse_object(text, "the log")
+    samples = tuple(whole.objects("samples"))
+    header = EvalLog.model_validate({name: whole[name] for name in whole if name != "samples"})
     header.location = where
     return OpenLog(where, header, file, _raw=samples)
 
@@ -278,14 +288,8 @@ def one_line(where: str) -> Iterator[None]:
         raise LogError(f"There is no log {shown(where)}.") from e
     except Exception as e:  # zip, zstd, JSON, schema, file system, network: all are the file's fault
         reason = shorten(" ".join(clean(str(e)).split()), 200)
-        kind = "" if isinstance(e, ArchiveError) else f"{type(e).__name__}: "
+        kind = "" if isinstance(e, ContentError) else f"{type(e).__name__}: "
         raise LogError(f"{shown(where)} cannot be read as an eval log ({kind}{reason}).") from e
-
-
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ArchiveError(f"{name} is not a JSON object")
-    return value
 
 
 def _by_id_and_epoch(name: str) -> tuple[str, int]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hepbench.benchmark.leaderboard.memory import READING, place_of, recalled, remember
-from hepbench.reports.archive import no_collections
 from hepbench.reports.audit.audit import LogAudit
 from hepbench.reports.audit.subject import Finding
 from hepbench.reports.gather import RunReader
 from hepbench.reports.opening import LogError, one_line, open_log
+from hepbench.reports.parsing import no_collections
 from hepbench.reports.records import RunRecord, run_of, values_of
 
 

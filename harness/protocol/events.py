@@ -41,7 +41,10 @@ TERMINAL: frozenset[State] = frozenset({"supported", "refuted", "dormant"})
 
 
 class Payload(BaseModel):
-    """What an event says; its class name is the event's type."""
+    """What an event says; its class name is the event's type.
+
+    That values are JSON's is asked of the payload as a whole, when the event is made of it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,8 +74,8 @@ class LabResultRecorded(Payload):
     actor: ClassVar[Actor] = "laboratory"
     result: str
     tool: str
-    arguments: dict[str, JsonValue]
-    answer: dict[str, JsonValue]
+    arguments: dict[str, Any]
+    answer: dict[str, Any]
     checks: dict[str, bool]
     measurement: bool
     measured: tuple[Measured, ...] = ()
@@ -146,7 +149,7 @@ class OperationRefused(Payload):
     """A call that broke a gate: nothing changed. Arguments are kept in bounded form."""
 
     operation: str
-    arguments: dict[str, JsonValue]
+    arguments: dict[str, Any]
     gate: str
     reason: str
 

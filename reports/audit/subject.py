@@ -62,6 +62,13 @@ class Subject:
         return about if isinstance(about, dict) else {}
 
     @cached_property
+    def texts(self) -> list[bytes]:
+        """The JSON of each event as the store has it; none where one of them was unreadable."""
+        if self.logged is None or self.unreadable:
+            return []
+        return self.logged.raw.object("store").object(STORE_KEY).texts("events")
+
+    @cached_property
     def bodies(self) -> list[Payload | ValueError]:
         """The events' payloads, typed; what is wrong with one in its place."""
         return [_body(event) for event in self.events]

@@ -81,14 +81,20 @@ def store_changes(subject: Subject) -> Iterator[Finding]:
     """The store's changes, as Inspect logged them one by one, made these very events."""
     if subject.logged is None:
         return
+    resolved = subject.logged.resolved
+    same = [{text} for text in subject.texts]  # of each event, what was seen to say it; spans repeat it
     for place, change in subject.logged.changes(_EVENT_IN_STORE):
-        value = change.get("value")
-        if not isinstance(value, dict) or change.get("op") not in ("add", "replace"):
+        position, text = int(place[1]), change.text("value")
+        if position < len(same) and text in same[position]:
             continue
-        seq = int(place[1]) + 1
-        event = subject.events[seq - 1] if seq <= len(subject.events) else None
-        if event is None or not (_is_event(value, event) or _is_event(subject.logged.resolved(value), event)):
-            yield Finding(CHECK, "it is not the event that the store was seen to take in", seq)
+        value = resolved(change.get("value"))
+        if not isinstance(value, dict) or resolved(change.get("op")) not in ("add", "replace"):
+            continue
+        event = subject.events[position] if position < len(subject.events) else None
+        if event is None or not _is_event(value, event):
+            yield Finding(CHECK, "it is not the event that the store was seen to take in", position + 1)
+        elif position < len(same):
+            same[position].add(text)
 
 
 def _is_event(value: Mapping[str, Any], event: ev.Event) -> bool:

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from hepbench.benchmark.cli import app
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.store import RegistryStore
-from hepbench.reports import archive as archive_module
+from hepbench.reports import parsing
 from hepbench.reports.opening import LogError, open_log
 
 RunByHand = Callable[..., EvalLog]
@@ -143,14 +143,14 @@ def test_json_logs_likewise(case: str, tmp_path: Path) -> None:
 
 
 def test_a_large_json_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_module, "MAX_MEMBER_MB", 1)
+    monkeypatch.setattr(parsing, "MAX_MEMBER_MB", 1)
     (tmp_path / "x.json").write_bytes(b" " * 1_000_001)
     with pytest.raises(LogError, match="HEPBENCH_MAX_SAMPLE_MB"):
         read(str(tmp_path / "x.json"))
 
 
 def test_who_trusts_a_log_can_raise_the_limit(log: EvalLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_module, "MAX_MEMBER_MB", 0)
+    monkeypatch.setattr(parsing, "MAX_MEMBER_MB", 0)
     with pytest.raises(LogError, match="HEPBENCH_MAX_SAMPLE_MB"):
         read(log.location)
     monkeypatch.setenv("HEPBENCH_MAX_SAMPLE_MB", "10")
