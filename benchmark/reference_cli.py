@@ -205,9 +205,13 @@ def _print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]],
     from rich.console import Console
     from rich.table import Column, Table
 
-    table = Table(*(Column(name, overflow="fold") for name in head), title=title)
-    for row in rows:
-        table.add_row(*row)
+    lines = list(rows)
+    used = [place for place in range(len(head)) if any(line[place] for line in lines)]  # empty ones take room
+    columns = (Column(head[place], overflow="fold", no_wrap=head[place] == "part") for place in used)
+    table = Table(*columns, box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for line in lines:
+        table.add_row(*(line[place] for place in used))
+    Console().print(title, highlight=False, markup=False, style="bold")
     Console().print(table)
 
 

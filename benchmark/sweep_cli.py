@@ -13,33 +13,37 @@ MODELS = "Model, as Inspect names it; say it again for more."
 HARNESS = "A harness or a floor; say it again for more. Default: all."
 TASK = "ao2, a2bbo6, mx, or a family's folder; say it again for more. Default: the three."
 ARGUMENT = "A task parameter, such as lab_budget=100; say it again for more."
-MODEL_ARGUMENT = "For the models' provider, such as responses_api=false; say it again for more."
+MODEL_ARGUMENT = "For the models' provider, as Inspect's -M; say it again for more."
 ROLE = "A model beside the agent's, such as auditor=openai/…; say it again for more."
-FAIL = "Whether a run that fails stops its task; without it, it counts as wrong."
+FAIL = "A run that fails does not stop its task: it counts as wrong."
 COSTS = "Prices, for the money column (see costs.example.yaml)."
+DISPLAY = "As Inspect's: full, conversation, rich, plain, log or none."
+SAMPLES = "Epochs of a run at a time."
 Many = list[str] | None
+Text = str | None
+File = Path | None
 Display = Literal["full", "conversation", "rich", "plain", "log", "none"]
 
 
 @with_generate_options
 def sweep(
     log_dir: Annotated[str, typer.Argument(help="Folder of the set; run again, it does what is missing.")],
-    model: Annotated[Many, typer.Option("--model", "-m", help=MODELS)] = None,
-    harness: Annotated[Many, typer.Option("--harness", help=HARNESS)] = None,
-    task: Annotated[Many, typer.Option("--task", help=TASK)] = None,
+    model: Annotated[Many, typer.Option("--model", "-m", metavar="NAME", help=MODELS)] = None,
+    harness: Annotated[Many, typer.Option("--harness", metavar="NAME", help=HARNESS)] = None,
+    task: Annotated[Many, typer.Option("--task", metavar="NAME", help=TASK)] = None,
     argument: Annotated[Many, typer.Option("-T", metavar="NAME=VALUE", help=ARGUMENT)] = None,
     model_arg: Annotated[Many, typer.Option("-M", metavar="NAME=VALUE", help=MODEL_ARGUMENT)] = None,
-    model_base_url: Annotated[str | None, typer.Option(help="URL of the models' provider.")] = None,
+    model_base_url: Annotated[Text, typer.Option(metavar="URL", help="URL of the models' provider.")] = None,
     model_role: Annotated[Many, typer.Option(metavar="ROLE=MODEL", help=ROLE)] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Runs of each.")] = 1,
-    limit: Annotated[str | None, typer.Option(help="Samples of each task: 10, or 10-20.")] = None,
-    max_tasks: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 4,
-    max_samples: Annotated[int | None, typer.Option(min=1, help="Epochs of a run at a time.")] = None,
-    fail_on_error: Annotated[
-        bool | None, typer.Option("--fail-on-error/--no-fail-on-error", help=FAIL)
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of each.")] = 1,
+    limit: Annotated[Text, typer.Option(metavar="N", help="Samples of each task: 10, or 10-20.")] = None,
+    max_tasks: Annotated[int, typer.Option(metavar="N", min=1, help="Runs at a time.")] = 4,
+    max_samples: Annotated[int | None, typer.Option(metavar="N", min=1, help=SAMPLES)] = None,
+    fail_on_error: Annotated[bool, typer.Option(" /--no-fail-on-error", help=FAIL)] = True,
+    costs: Annotated[
+        File, typer.Option("--model-cost-config", metavar="FILE", help=COSTS, exists=True)
     ] = None,
-    costs: Annotated[Path | None, typer.Option("--model-cost-config", help=COSTS, exists=True)] = None,
-    display: Annotated[Display, typer.Option(help="As Inspect's.")] = "rich",
+    display: Annotated[Display, typer.Option(metavar="WORD", help=DISPLAY)] = "rich",
     *,
     generate: dict[str, Any],
 ) -> None:
@@ -70,7 +74,11 @@ def sweep(
             asking=asking,
         )
         options: dict[str, Any] = {"model_cost_config": prices(costs)} if costs else {}
-        options |= {"epochs": epochs, "limit": read.samples(limit), "fail_on_error": fail_on_error}
+        options |= {
+            "epochs": epochs,
+            "limit": read.samples(limit),
+            "fail_on_error": None if fail_on_error else False,
+        }
         options |= {"max_tasks": max_tasks, "max_samples": max_samples, "display": display}
         done, _ = run_sweep(wanted, log_dir, **options)
     except PrerequisiteError as e:

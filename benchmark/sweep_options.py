@@ -51,7 +51,10 @@ def with_generate_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _annotation(name: str) -> Any:
     kind, text, bounds = GENERATE[name]
-    return Annotated[kind | None, typer.Option(f"--{name.replace('_', '-')}", help=text, **bounds)]
+    shown = {int: "N", float: "X", str: "WORD"}[kind]  # short: the option's name has to find room beside it
+    return Annotated[
+        kind | None, typer.Option(f"--{name.replace('_', '-')}", metavar=shown, help=text, **bounds)
+    ]
 
 
 def pairs(option: str, given: Sequence[str]) -> dict[str, Any]:

@@ -9,8 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hepbench.benchmark.check.gate import Check, Outcome, Verdict
+from hepbench.benchmark.check.gate import WAS_RUN, Check, Outcome, Verdict
 from hepbench.benchmark.leaderboard.plain import line, markdown_text
+
+_NAMED = 6
+"""Entries that were not run which the terminal names; the other forms have them all."""
+
+_LONG = 15
+"""Rows of the table after which the verdict is said again."""
 
 _SAYS = {
     Outcome.PASS: "nothing is worse than the baseline by more than the margin",
@@ -33,19 +39,32 @@ def banner(verdict: Verdict) -> str:
 
 
 def to_terminal(verdict: Verdict) -> RenderableType:
-    """Banner and one line for each check, the gravest first."""
+    """Banner and one line for each check, the gravest first; entries that were not run in one line."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for check in _by_gravity(verdict):
-        style = _COLOURS[check.outcome]
-        cells = (line(check.of), line(check.what), line(check.message, 600))
-        table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
-    notes = [Text(f"Note: {line(note)}") for note in verdict.notes]
-    return Group(Text(banner(verdict), style=f"bold {_COLOURS[verdict.outcome]}"), table, *notes)
+        if check.what != WAS_RUN:
+            style = _COLOURS[check.outcome]
+            cells = (line(check.of), line(check.what), line(check.message, 600))
+            table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
+    notes = [Text(line(text, 2_000), style=_COLOURS[Outcome.FAIL]) for text in _not_run(verdict)]
+    notes += [Text(f"Note: {line(note)}") for note in verdict.notes]
+    said = Text(banner(verdict), style=f"bold {_COLOURS[verdict.outcome]}")
+    again = [said] if table.row_count > _LONG else []  # what stands above has left the screen
+    return Group(said, table, *notes, *again)
+
+
+def _not_run(verdict: Verdict) -> list[str]:
+    names = [check.of for check in verdict.checks if check.what == WAS_RUN]
+    if not names:
+        return []
+    entries = "1 entry" if len(names) == 1 else f"{len(names)} entries"
+    shown = "; ".join(names[:_NAMED]) + (f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return [f"FAIL  {entries} of the baseline: no run in the logs ({shown})"]
 
 
 def _by_gravity(verdict: Verdict) -> list[Check]:
     order = (Outcome.REFUSED, Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.PASS)
-    return sorted(verdict.checks, key=lambda check: order.index(check.outcome))
+    return sorted(verdict.checks, key=lambda check: (order.index(check.outcome), check.what == WAS_RUN))
 
 
 def to_markdown(verdict: Verdict) -> str:

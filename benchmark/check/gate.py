@@ -26,6 +26,9 @@ class Outcome(IntEnum):
     REFUSED = 3
 
 
+WAS_RUN = "was run"
+"""What is asked of every entry of a baseline before anything else."""
+
 _GRAVEST_FIRST = (Outcome.REFUSED, Outcome.FAIL, Outcome.INCONCLUSIVE)
 
 
@@ -93,15 +96,17 @@ def _present(baseline: Baseline, found: Collection) -> Iterator[Check]:
     """Every entry of the baseline was run, to its end."""
     for entry in baseline.entries:
         runs = _runs(found, entry)
+        if not runs:
+            message = "no run of it in the logs"
+            yield Check(of=_name(entry), what=WAS_RUN, outcome=Outcome.FAIL, message=message)
+            continue
         failed = [run for run in runs if run.error]
         samples = {run.sample for run in entry.runs} - {run.sample for run in runs}
         # what only some runs of the baseline have, a run may leave unscored: nothing supported, say
         expected = set.intersection(*(set(run.scores) for run in entry.runs)) if entry.runs else set()
         lost = expected - {name for run in runs for name in run.scores}
         problem = ""
-        if not runs:
-            problem = "no run of it in the logs"
-        elif samples:
+        if samples:
             problem = f"sample missing: {', '.join(sorted(samples))}"
         elif failed and not any(run.error for run in entry.runs):
             problem = f"{len(failed)} of {len(runs)} samples failed: {failed[0].error}"
@@ -111,7 +116,7 @@ def _present(baseline: Baseline, found: Collection) -> Iterator[Check]:
             of=_name(entry),
             what="every sample and metric is there",
             outcome=Outcome.FAIL if problem else Outcome.PASS,
-            message=problem or f"{len(runs)} runs",
+            message=problem or f"{len(runs)} run{'s' if len(runs) > 1 else ''}",
         )
 
 

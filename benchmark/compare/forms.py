@@ -53,35 +53,48 @@ def _row(found: Difference) -> list[str]:
     reach = found.smallest_detectable
     return [
         found.of,
-        f"{100 * found.a:.1f} %",
-        f"{100 * found.b:.1f} %",
+        f"{100 * found.a:.1f}",
+        f"{100 * found.b:.1f}",
         f"{100 * found.difference.value:+.1f} {_bounds(found)}",
         f"{found.p:.3g}",
         "–" if reach is None else f"{100 * reach:.1f}",
-        f"{found.difference.items}/{found.difference.clusters}",
+        f"{found.difference.items} ({found.difference.clusters})",
     ]
 
 
-def _columns(found: Comparison) -> list[str]:
-    a, b = (f"{side}: {line(name, 40)}" for side, name in (("A", found.a), ("B", found.b)))
-    return ["held-out accuracy", a, b, "B − A, points (95 %)", "p", "detectable", "compounds/families"]
+_COLUMNS = ["held-out accuracy", "A, %", "B, %", "B − A (95 %)", "p", "MDE", "n"]
+_COLUMNS_SAY = "B − A and the smallest detectable effect (MDE) in points; n: compounds (families)"
+_ITEM_COLUMNS = ["compound", "task", "family", "part", "truth", "A", "B"]
+
+
+def _sides(found: Comparison) -> list[str]:
+    return [f"A: {found.a}", f"B: {found.b}"]
+
+
+def _legend(found: Comparison) -> str:
+    shares = any(0 < share < 1 for item in found.items for share in (item.a, item.b))
+    return " (✓ right, ✗ wrong; or the share of epochs that were right)" if shares else " (✓ right, ✗ wrong)"
 
 
 def _item(item: DifferingItem) -> list[str]:
-    shares = [f"{item.a:.0%} {item.a_predicted}", f"{item.b:.0%} {item.b_predicted}"]
-    return [item.compound, item.task, item.cluster, item.part, " or ".join(item.truth), *shares]
+    said = [f"{_mark(item.a)} {item.a_predicted}", f"{_mark(item.b)} {item.b_predicted}"]
+    task = item.task.rpartition("/")[2]
+    return [item.compound, task, item.cluster, f"{item.part[:6]}.", " or ".join(item.truth), *said]
 
 
-_ITEM_COLUMNS = ["compound", "task", "family", "part", "truth", "A right, says", "B right, says"]
+def _mark(share: float) -> str:
+    return {0.0: "✗", 1.0: "✓"}.get(share, f"{100 * share:.0f} %")
 
 
 def to_terminal(found: Comparison) -> RenderableType:
     """Verdict, table of differences, compounds that differ."""
     rows = [_row(d) for d in (found.suite, *found.tasks, *found.within)]
-    parts: list[RenderableType] = [Text(verdict(found), style="bold"), Text(), _table(_columns(found), rows)]
+    parts: list[RenderableType] = [Text(verdict(found), style="bold"), Text()]
+    parts += [Text(line(side, 200)) for side in _sides(found)]
+    parts += [Text(), _table(_COLUMNS, rows), Text(f"{_COLUMNS_SAY}.")]
     parts += [Text(f"Note: {line(note)}.") for note in _all_notes(found)]
     if found.items:
-        parts += [Text(f"\nCompounds on which they differ ({len(found.items)}):")]
+        parts += [Text(f"\n{len(found.items)} compounds on which they differ{_legend(found)}:")]
         parts += [_table(_ITEM_COLUMNS, [_item(item) for item in found.items[:MOST_ITEMS]])]
     parts += [Text(f"Not counted: {line(left.log)}: {line(left.reason)}") for left in found.left_out]
     return Group(*parts)
@@ -95,7 +108,7 @@ def _all_notes(found: Comparison) -> list[str]:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
-        table.add_column(Text(name))
+        table.add_column(Text(name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(line(cell, 80)) for cell in row))
     return table
@@ -104,9 +117,12 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 def to_markdown(found: Comparison) -> str:
     """The same for a pull request."""
     rows = [_row(d) for d in (found.suite, *found.tasks, *found.within)]
-    parts = [f"**{markdown_text(verdict(found), 2_000)}**", _markdown(_columns(found), rows)]
+    parts = [f"**{markdown_text(verdict(found), 2_000)}**"]
+    parts += ["\n".join(f"* {markdown_text(side)}" for side in _sides(found))]
+    parts += [_markdown(_COLUMNS, rows), f"{_COLUMNS_SAY}."]
     parts += [f"Note: {markdown_text(note)}." for note in _all_notes(found)]
     if found.items:
+        parts += [f"{len(found.items)} compounds on which they differ{_legend(found)}:"]
         parts += [_markdown(_ITEM_COLUMNS, [_item(item) for item in found.items[:MOST_ITEMS]])]
     return "\n\n".join(parts) + "\n"
 

@@ -101,7 +101,8 @@ def verdict(reports: Sequence[Report]) -> str:
     events = sum(run.events for report in reports for run in report.runs)
     runs = sum(len(report.runs) for report in reports)
     bad = [report for report in reports if not report.clean]
-    looked = f"{len(reports)} log{'s' if len(reports) != 1 else ''}, {runs} runs, {events:,} events"
+    counts = ((len(reports), "log"), (runs, "run"), (events, "event"))
+    looked = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for count, name in counts)
     if not bad:
         return f"clean: {looked}"
     total = sum(len(report.findings) for report in bad)

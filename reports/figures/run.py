@@ -159,9 +159,17 @@ def prediction_map(data: RunData) -> Figure:
         "labels": [label for label in data.labels if label in seen],
         "xlabels": where.kind != "chemical families",
         "ylabels": True,
+        "unasked": _unasked(data),
         "left": min(left, 150),
         "top": 24,
     }
+
+
+def _unasked(data: RunData) -> list[str]:
+    """Compounds that the laboratory knows and the task asks nothing of."""
+    metadata = data.run.metadata
+    asked = {row["compound"] for part in ("exploration", "heldout") for row in metadata.get(part, [])}
+    return [shorten(clean(name), 40) for name in metadata.get("compositions", {}) if name not in asked]
 
 
 def _map(data: RunData) -> FamilyMap:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,8 @@ ASSETS = HERE / "assets"
 VENDOR = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 STYLE = "site.css"
 
+_WORD = re.compile(r"[A-Z]?[^A-Z]+|[A-Z]+")
+
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
@@ -32,13 +35,24 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"plain": plain, "num": number, "pct": percent, "data": data_block}
+    found.filters |= {
+        "plain": plain,
+        "num": number,
+        "pct": percent,
+        "data": data_block,
+        "breakable": breakable,
+    }
     return found
 
 
 def plain(value: object) -> str:
     """Text of a log without control, bidirectional or invisible characters; Jinja escapes it afterwards."""
     return clean(str(value))
+
+
+def breakable(name: str) -> Markup:
+    """A name such as LabResultRecorded, which a narrow column may break between its words."""
+    return Markup("<wbr>").join(_WORD.findall(name) or [name])
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -25,6 +25,14 @@ class BeliefPoint:
     text: str = ""
 
 
+ORIGINS: Mapping[ev.Mechanism, str] = {
+    "de_novo": "de novo",
+    "inspired_by": "inspired by",
+    "refine": "refines",
+    "merge": "merges",
+}
+
+
 @dataclass
 class History:
     """A hypothesis with everything that happened to it."""
@@ -34,6 +42,11 @@ class History:
     beliefs: list[BeliefPoint] = field(default_factory=list)
     moves: list[str] = field(default_factory=list)
     evidence: list[tuple[int, Evidence]] = field(default_factory=list)
+
+    @property
+    def origin(self) -> str:
+        """How it came to be; its parents' ids may follow."""
+        return ORIGINS[self.now.mechanism]
 
 
 @dataclass(frozen=True)
@@ -163,8 +176,7 @@ def _proposed(at: _At, body: ev.HypothesisProposed) -> _Words:
     history = at.histories[body.hypothesis]
     history.rationale = body.rationale
     history.beliefs.append(BeliefPoint(at.seq, body.belief, text="prior"))
-    of = f" of {', '.join(body.parents)}" if body.parents else ""
-    how = f"{body.mechanism.replace('_', ' ')}{of}"
+    how = " ".join([ORIGINS[body.mechanism], ", ".join(body.parents)]).strip()
     text = f"{body.hypothesis} proposed ({how}), P(H) = {body.belief:g}: {body.statement}"
     return text, [body.hypothesis, *body.parents]
 
@@ -184,8 +196,14 @@ def _attached(at: _At, body: ev.EvidenceAttached) -> _Words:
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
-    values = [", ".join(map(str, v)) if isinstance(v, list) else str(v) for v in arguments.values()]
-    return clean("; ".join(values))[:200]
+    return clean("; ".join(_argument(name, value) for name, value in arguments.items()))[:200]
+
+
+def _argument(name: str, value: object) -> str:
+    """Words speak for themselves; a number needs its name."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else f"{name} {value}"
 
 
 _WORDS = cast(

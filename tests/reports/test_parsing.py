@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from hepbench.reports.parsing import ContentError, JSONObject, parse, parse_object
 
-WORDS = st.sampled_from(["NaN", ":NaN,", "[NaN]", '"NaN"', "a: NaN }", "\\", '"', "\u2028", "é", "events", ""])
+WORDS = st.sampled_from(
+    ["NaN", ":NaN,", "[NaN]", '"NaN"', "a: NaN }", "\\", '"', "\u2028", "é", "events", ""]
+)
 TEXTS = st.one_of(WORDS, st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), TEXTS)
 VALUES = st.recursive(

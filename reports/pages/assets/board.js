@@ -28,27 +28,30 @@
     if (costs.length === rows.length) return { type: "log", nice: true };
     return { type: "symlog", constant: decades[0], domain: [0, 1.3 * d3.max(costs)], ticks: [0, ...decades] };
   };
-  /* Names that find room; the others are in the tip and in the table. */
+  /* Names that find room, above their marks or, at the left edge, beside them; the others are in the tip and in the table. */
   const roomFor = (rows, front, x, y) => {
     const kept = [];
     for (const row of [...front, ...rows.filter((r) => !front.includes(r))]) {
-      const wide = 3.4 * short(row.name, 26).length, at = [x(row.x), y(row.accuracy)];
-      if (kept.every((k) => Math.abs(k.at[0] - at[0]) > k.wide + wide || Math.abs(k.at[1] - at[1]) > 15)) kept.push({ row, at, wide });
+      const wide = 3.4 * short(row.name, 26).length, beside = x(row.x) < EDGE + wide;
+      const at = beside ? [x(row.x) + 12 + wide, y(row.accuracy)] : [x(row.x), y(row.accuracy) - 13];
+      if (kept.every((k) => Math.abs(k.at[0] - at[0]) > k.wide + wide || Math.abs(k.at[1] - at[1]) > 15)) kept.push({ row: { ...row, beside }, at, wide });
     }
     return kept.map((k) => k.row);
   };
+  const EDGE = 60;
   const redrawCost = draw("cost", (d, width) => {
     const key = axis?.value ?? d.axes[0].key;
     const rows = d.rows.filter((r) => r[key] !== null).map((r) => ({ ...r, x: r[key] }));
     const front = d3.sort(rows.filter((r) => r.front.includes(key)), (r) => r.x);
     const make = (names) => Plot.plot({
-      width, height: 360, style, marginLeft: 60, marginRight: 60, marginBottom: 42, marginTop: 28,
+      width, height: 360, style, marginLeft: EDGE, marginRight: 60, marginBottom: 42, marginTop: 28,
       x: { label: d.axes.find((a) => a.key === key).label + " a run", grid: true, tickFormat: (x) => d3.format("~s")(x), ticks: width < 500 ? 4 : 8, ...costScale(rows) },
       y: { label: "held-out accuracy", domain: [0, 1], tickFormat: "%", grid: true }, color: KIND_COLOURS, symbol: KIND_SYMBOLS,
       marks: [
         Plot.line(front, { x: "x", y: "accuracy", curve: "step-after", stroke: "var(--ink)", strokeDasharray: "4 4", strokeOpacity: 0.6 }),
         Plot.dot(rows, { x: "x", y: "accuracy", r: 6.5, fill: "kind", symbol: "kind", stroke: "var(--card)" }),
-        Plot.text(names, { x: "x", y: "accuracy", text: (r) => short(r.name, 26), dy: -13, fontSize: 11.5, fill: "var(--soft)" }),
+        Plot.text(names.filter((r) => !r.beside), { x: "x", y: "accuracy", text: (r) => short(r.name, 26), dy: -13, fontSize: 11.5, fill: "var(--soft)" }),
+        Plot.text(names.filter((r) => r.beside), { x: "x", y: "accuracy", text: (r) => short(r.name, 26), dx: 12, textAnchor: "start", fontSize: 11.5, fill: "var(--soft)", stroke: "var(--card)", strokeWidth: 4 }),
         Plot.tip(rows, Plot.pointer({ x: "x", y: "accuracy", title: (r) => `${r.name}\n${percent(r.accuracy)} at ${r.x.toLocaleString("en")}`, ...tip() })),
       ],
     });
@@ -68,18 +71,18 @@
       width, height: columns === 1 ? d.measures.length * (high + 40) : high + 34, style,
       marginLeft: 6, marginRight: columns === 1 ? 46 : 30, marginTop: 34, marginBottom: 4,
       fx: columns === 1 ? undefined : { ...gap, axis: "top" }, fy: columns === 1 ? { ...gap, axis: null } : undefined,
-      x: { axis: null, domain: [0, 1] }, y: { axis: null, domain: d.names, padding: 0.58 },
+      x: { axis: null, domain: [0, columns === 1 ? 1 : 1.2] }, y: { axis: null, domain: d.names, padding: 0.62 },
       marks: [
         columns === 1 ? Plot.text(d.measures, { fy: (m) => m, frameAnchor: "top-left", dy: -26, text: (m) => m, fontWeight: 600 }) : null,
         Plot.barX(scaled, { ...facet, x: "part", y: "name", fill: "var(--accent)", rx: 2 }),
         Plot.text(scaled, { ...facet, x: "part", y: "name", text: (v) => (v.measure === "resolved" ? percent(v.value) : v.value.toFixed(1)), textAnchor: "start", dx: 5 }),
-        Plot.text(columns === 1 ? scaled : scaled.filter((v) => v.measure === d.measures[0]), { ...facet, y: "name", frameAnchor: "left", text: (v) => short(v.name, Math.floor((columns === 1 ? width : width / columns) / 7.6)), dy: -14, fill: "var(--soft)", fontSize: 11.5 }),
+        Plot.text(columns === 1 ? scaled : scaled.filter((v) => v.measure === d.measures[0]), { ...facet, y: "name", frameAnchor: "left", text: (v) => short(v.name, Math.floor((columns === 1 ? width : width / columns) / 7.6)), dy: -17, fill: "var(--soft)", fontSize: 11.5 }),
       ],
     });
   });
 
   const stacked = (categories) => (d, width) => Plot.plot({
-    width, height: 50 * d.rows.length + 48, style, marginLeft: 18, marginRight: 20, marginTop: 24, marginBottom: 32,
+    width, height: 54 * d.rows.length + 52, style, marginLeft: 18, marginRight: 20, marginTop: 28, marginBottom: 32,
     x: { label: null, domain: [0, 1], tickFormat: "%", ticks: 5 }, y: { axis: null, domain: d.rows.map((r) => r.name), padding: 0.58 },
     color: series(categories(d)),
     marks: [

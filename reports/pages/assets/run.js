@@ -72,7 +72,9 @@
 
   draw("map", (given, width) => {
     const lying = given.kind === "matrix of elements" && width > 700 && given.rows.length > given.columns.length;
-    const d = lying ? { ...given, columns: given.rows, rows: given.columns, cells: given.cells.map((c) => ({ ...c, x: c.y, y: c.x })) } : given;
+    const narrow = given.kind === "periodic table" && width < 620; // there, only the columns between the outermost that are used
+    const used = narrow ? d3.extent(given.cells, (c) => +c.x) : [];
+    const d = narrow ? { ...given, columns: given.columns.filter((c) => +c >= used[0] && +c <= used[1]) } : lying ? { ...given, columns: given.rows, rows: given.columns, cells: given.cells.map((c) => ({ ...c, x: c.y, y: c.x })) } : given;
     const side = Math.min(52, (width - d.left) / d.columns.length);
     const small = side < 34;
     const marks = [
@@ -92,10 +94,12 @@
   });
 
   draw("energies", (d, width) => {
-    const left = 76, cell = Math.max(16, Math.min(64, (width - left - 44) / d.labels.length)), high = 22, wide = cell > 34;
+    const longest = d3.max(d.labels, (l) => l.length); // its name is turned: up and to the right
+    const top = 26 + Math.ceil(5.6 * longest), right = Math.max(44, Math.ceil(4 * longest) - 4);
+    const left = width < 500 ? 58 : 76, cell = Math.max(14, Math.min(64, (width - left - right) / d.labels.length)), high = 22, wide = cell > 34;
     const shade = (v) => `color-mix(in oklab, var(--hot) ${Math.round(78 * Math.min(1, Math.sqrt(v / d.scale)))}%, var(--cold))`;
     return Plot.plot({
-      width, height: high * d.compounds.length + 96, style, marginLeft: left, marginTop: 92, marginBottom: 4,
+      width, height: high * d.compounds.length + top + 4, style, marginLeft: left, marginTop: top, marginBottom: 4,
       marginRight: Math.max(0, width - left - cell * d.labels.length),
       x: { axis: "top", domain: d.labels, label: null, tickRotate: -55, tickSize: 0, padding: 0.03 },
       y: { domain: d.compounds, label: null, tickSize: 0, padding: 0.06 },
