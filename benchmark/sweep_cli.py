@@ -16,7 +16,7 @@ ARGUMENT = "A task parameter, such as lab_budget=100; say it again for more."
 MODEL_ARGUMENT = "For the models' provider, as Inspect's -M; say it again for more."
 ROLE = "A model beside the agent's, such as auditor=openai/…; say it again for more."
 FAIL = "A run that fails does not stop its task: it counts as wrong."
-COSTS = "Prices, for the money column (see costs.example.yaml)."
+COSTS = "Prices for the money column, as in costs.example.yaml."
 DISPLAY = "As Inspect's: full, conversation, rich, plain, log or none."
 SAMPLES = "Epochs of a run at a time."
 Many = list[str] | None
@@ -39,10 +39,8 @@ def sweep(
     limit: Annotated[Text, typer.Option(metavar="N", help="Samples of each task: 10, or 10-20.")] = None,
     max_tasks: Annotated[int, typer.Option(metavar="N", min=1, help="Runs at a time.")] = 4,
     max_samples: Annotated[int | None, typer.Option(metavar="N", min=1, help=SAMPLES)] = None,
-    fail_on_error: Annotated[bool, typer.Option(" /--no-fail-on-error", help=FAIL)] = True,
-    costs: Annotated[
-        File, typer.Option("--model-cost-config", metavar="FILE", help=COSTS, exists=True)
-    ] = None,
+    tolerant: Annotated[bool, typer.Option("--no-fail-on-error", help=FAIL)] = False,
+    costs: Annotated[File, typer.Option("--model-cost-config", metavar="FILE", help=COSTS)] = None,
     display: Annotated[Display, typer.Option(metavar="WORD", help=DISPLAY)] = "rich",
     *,
     generate: dict[str, Any],
@@ -74,11 +72,8 @@ def sweep(
             asking=asking,
         )
         options: dict[str, Any] = {"model_cost_config": prices(costs)} if costs else {}
-        options |= {
-            "epochs": epochs,
-            "limit": read.samples(limit),
-            "fail_on_error": None if fail_on_error else False,
-        }
+        options |= {"epochs": epochs, "limit": read.samples(limit)}
+        options |= {"fail_on_error": False if tolerant else None}
         options |= {"max_tasks": max_tasks, "max_samples": max_samples, "display": display}
         done, _ = run_sweep(wanted, log_dir, **options)
     except PrerequisiteError as e:
