@@ -70,7 +70,8 @@ def check(
 def baseline(logs: Logs, output: Output, workers: Workers = None) -> None:
     """Write a baseline from logs that pass the audit.
 
-    Exit code: 0; 1 if a log does not count, and nothing is written; 4 if something cannot be read or written.
+    Exit code: 0; 1 if a log does not count or a sample failed, and nothing is written; 4 if something cannot
+    be read or written.
     """
     read = readings_of(logs, workers)
     from hepbench.benchmark.check import make_baseline
@@ -83,7 +84,13 @@ def baseline(logs: Logs, output: Output, workers: Workers = None) -> None:
         found = collect(logs, read)
         for left in found.left_out:
             typer.echo(f"hepbench baseline: {line(left.log)}: {line(left.reason)}", err=True)
-        if found.left_out or not found.runs:
+        failed = [run for run in found.runs if run.error]
+        if failed:
+            counted = (
+                f"{len(failed)} of {len(found.runs)} samples failed, the first with: {line(failed[0].error)}"
+            )
+            typer.echo(f"hepbench baseline: {counted}; a baseline holds none that failed", err=True)
+        if found.left_out or failed or not found.runs:
             raise typer.Exit(1)
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(to_json(make_baseline(found)), encoding="utf-8", newline="\n")

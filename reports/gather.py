@@ -131,18 +131,24 @@ class RunReader:
 
 
 def offered_tools(logged: LoggedSample) -> dict[str, str]:
-    """Tool → hash of its definition, over all generations of a sample."""
+    """Tool → hash of its definition, over all generations of a sample; of several definitions the last."""
     found: dict[str, str] = {}
-    seen: set[bytes] = set()
+    hashed: dict[bytes, dict[str, str]] = {}
+    before: bytes | None = None
     for event in logged.events("model"):
         text = event.text("tools")
-        if text in seen:  # nearly every generation is offered the same
+        if text == before:  # nearly every generation is offered the same
             continue
-        seen.add(text)
-        for tool in event["tools"] or [] if text else ():
-            defined = json.dumps(tool, sort_keys=True)
-            found[str(tool.get("name"))] = hashlib.sha256(defined.encode()).hexdigest()[:16]
+        before = text
+        if text not in hashed:
+            tools = event.get("tools") or []
+            hashed[text] = {str(tool.get("name")): _definition_hash(tool) for tool in tools}
+        found |= hashed[text]
     return dict(sorted(found.items()))
+
+
+def _definition_hash(tool: Any) -> str:
+    return hashlib.sha256(json.dumps(tool, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _record(where: str, header: EvalLog, sample: EvalSample, tools: Mapping[str, str]) -> RunRecord:

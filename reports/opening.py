@@ -36,6 +36,9 @@ from hepbench.reports.parsing import (
 _HEADER, _START, _REDUCTIONS = "header.json", "_journal/start.json", "reductions.json"
 _SAMPLES = "samples/"
 _ATTACHMENT = "attachment://"
+_PUT_BACK = 4
+"""Times the limit of a member that attachments may come to where they are put back, each in many places."""
+
 _NOT_PLAIN = frozenset({str, list, dict})
 _APART = ("messages", "events", "attachments", "events_data", "timelines")
 _OF_A_CALL = frozenset({"id", "function", "arguments", "result", "error", "completed"})
@@ -135,7 +138,8 @@ class LoggedSample:
         """
         for event in self.events("store"):
             for change in event.objects("changes"):
-                found = place.match(str(self.resolved(change.get("path"))))
+                path = self.resolved(change.get("path"))
+                found = place.match(path) if isinstance(path, str) else None
                 if found is not None:
                     yield found, change
 
@@ -148,11 +152,35 @@ class LoggedSample:
         return [(event.get("event"), event) for event in self.raw.objects("events")]
 
     @cached_property
-    def _attachments(self) -> Mapping[str, Any]:
-        return self.raw.get("attachments") or {}
+    def _attachments(self) -> Attachments:
+        return Attachments(self.raw.get("attachments") or {})
 
 
-def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
+class Attachments:
+    """Texts that Inspect took out of a sample, handed back up to a bound: short references name long texts.
+
+    Args:
+        texts: Name → text.
+    """
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._texts = texts
+        self._left = _PUT_BACK * member_limit()
+
+    def get(self, name: str, otherwise: str) -> Any:
+        """A text, or what stands in if there is none of the name.
+
+        Raises:
+            ContentError: too much was handed back.
+        """
+        found = self._texts.get(name, otherwise)
+        self._left -= len(found) if isinstance(found, str) else 0
+        if self._left < 0:
+            raise ContentError(too_large("the sample with its attachments", _PUT_BACK * member_limit()))
+        return found
+
+
+def _resolved(value: Any, attachments: Attachments) -> Any:
     kind = type(value)  # of what a JSON parser gives, nothing is of a derived type
     if kind is str:
         return _resolved_text(value, attachments)
@@ -163,7 +191,7 @@ def _resolved(value: Any, attachments: Mapping[str, Any]) -> Any:
     return value
 
 
-def _resolved_text(value: Any, attachments: Mapping[str, Any]) -> Any:
+def _resolved_text(value: Any, attachments: Attachments) -> Any:
     if type(value) is str and value.startswith(_ATTACHMENT):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     return value

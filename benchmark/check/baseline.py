@@ -146,6 +146,16 @@ def to_json(baseline: Baseline) -> str:
     return "\n".join([*lines, "]}"]) + "\n"
 
 
+def _check_kind(path: Path, entry: BaselineEntry) -> None:
+    """A kind decides what is checked, and follows from the names."""
+    for run in entry.runs[:1]:
+        kind = _record(entry, run).kind
+        if entry.kind != kind:
+            raise BaselineError(
+                f"baseline {path}: {entry.model} with {entry.harness} is a {kind}, not a {entry.kind}"
+            )
+
+
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline.
 
@@ -153,10 +163,13 @@ def read_baseline(path: Path) -> Baseline:
         BaselineError: the file is missing, or is no baseline of this version.
     """
     try:
-        return Baseline.model_validate_json(path.read_bytes())
+        found = Baseline.model_validate_json(path.read_bytes())
     except OSError as e:
         raise BaselineError(f"baseline {path}: {e.strerror or e}") from e
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "top level"
         raise BaselineError(f"baseline {path}, {where}: {shorten(clean(first['msg']), 120)}") from e
+    for entry in found.entries:
+        _check_kind(path, entry)
+    return found

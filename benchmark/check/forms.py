@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from xml.etree import ElementTree as ET
 
 from rich.console import Group, RenderableType
@@ -14,6 +15,9 @@ from hepbench.benchmark.leaderboard.plain import line, markdown_text
 
 _NAMED = 6
 """Entries that were not run which the terminal names; the other forms have them all."""
+
+_FEW = 12
+"""Checks that passed which the terminal lists one by one; more are counted."""
 
 _LONG = 15
 """Rows of the table after which the verdict is said again."""
@@ -41,16 +45,27 @@ def banner(verdict: Verdict) -> str:
 def to_terminal(verdict: Verdict) -> RenderableType:
     """Banner and one line for each check, the gravest first; entries that were not run in one line."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    for _ in ("of", "what", "message"):
+        table.add_column(overflow="fold")
+    passed = [check for check in verdict.checks if check.outcome is Outcome.PASS]
+    brief = len(passed) > _FEW
     for check in _by_gravity(verdict):
-        if check.what != WAS_RUN:
+        if check.what != WAS_RUN and not (brief and check in passed):
             style = _COLOURS[check.outcome]
             cells = (line(check.of), line(check.what), line(check.message, 600))
             table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
-    notes = [Text(line(text, 2_000), style=_COLOURS[Outcome.FAIL]) for text in _not_run(verdict)]
+    notes = [Text(_counted(passed), style=_COLOURS[Outcome.PASS])] if brief else []
+    notes += [Text(line(text, 2_000), style=_COLOURS[Outcome.FAIL]) for text in _not_run(verdict)]
     notes += [Text(f"Note: {line(note)}") for note in verdict.notes]
     said = Text(banner(verdict), style=f"bold {_COLOURS[verdict.outcome]}")
     again = [said] if table.row_count > _LONG else []  # what stands above has left the screen
     return Group(said, table, *notes, *again)
+
+
+def _counted(passed: list[Check]) -> str:
+    counts = Counter(check.what for check in passed)
+    return f"PASS  {len(passed)} checks: {'; '.join(f'{what} ({count})' for what, count in counts.items())}"
 
 
 def _not_run(verdict: Verdict) -> list[str]:
@@ -69,15 +84,31 @@ def _by_gravity(verdict: Verdict) -> list[Check]:
 
 def to_markdown(verdict: Verdict) -> str:
     """A GitHub step summary."""
+    checks = _by_gravity(verdict)
+    open_ones = [check for check in checks if check.outcome is not Outcome.PASS]
+    passed = [check for check in checks if check.outcome is Outcome.PASS]
+    head = [f"## {_MARKS[verdict.outcome]} hepbench check: {banner(verdict)}", ""]
+    table = _markdown(open_ones) if open_ones else []
+    if passed:
+        table += [
+            "",
+            f"<details><summary>{len(passed)} checks passed</summary>",
+            "",
+            *_markdown(passed),
+            "",
+            "</details>",
+        ]
+    notes = ["", *(f"Note: {markdown_text(note)}" for note in verdict.notes)] if verdict.notes else []
+    return "\n".join([*head, *table, *notes]) + "\n"
+
+
+def _markdown(checks: list[Check]) -> list[str]:
     rows = [
         f"| {_MARKS[c.outcome]} {c.outcome.name} | {markdown_text(c.of)} | {markdown_text(c.what)} "
         f"| {markdown_text(c.message, 600)} |"
-        for c in _by_gravity(verdict)
+        for c in checks
     ]
-    head = [f"## {_MARKS[verdict.outcome]} hepbench check: {banner(verdict)}", ""]
-    table = ["| outcome | of | check | what was seen |", "| --- | --- | --- | --- |", *rows]
-    notes = ["", *(f"Note: {markdown_text(note)}" for note in verdict.notes)] if verdict.notes else []
-    return "\n".join([*head, *table, *notes]) + "\n"
+    return ["| outcome | of | check | what was seen |", "| --- | --- | --- | --- |", *rows]
 
 
 def to_json(verdict: Verdict) -> str:
@@ -85,7 +116,14 @@ def to_json(verdict: Verdict) -> str:
     document = verdict.model_dump(mode="json")
     for part in (document, *document["checks"]):
         part["outcome"] = Outcome(part["outcome"]).name
-    return json.dumps({**document, "exit_code": int(verdict.outcome)}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            {"schema": "hepbench.check/1", **document, "exit_code": int(verdict.outcome)},
+            indent=2,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def to_junit(verdict: Verdict) -> str:
@@ -94,7 +132,9 @@ def to_junit(verdict: Verdict) -> str:
     errors = sum(check.outcome in (Outcome.INCONCLUSIVE, Outcome.REFUSED) for check in verdict.checks)
     counts = {"tests": str(len(verdict.checks)), "failures": str(failures), "errors": str(errors)}
     root = ET.Element("testsuites", {"name": "hepbench check", **counts})
-    suite = ET.SubElement(root, "testsuite", {"name": line(banner(verdict)), **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": "hepbench check", **counts})
+    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(properties, "property", {"name": "verdict", "value": line(banner(verdict))})
     for check in verdict.checks:
         case = ET.SubElement(suite, "testcase", {"classname": line(check.of), "name": line(check.what)})
         message = line(check.message, 600)

@@ -108,7 +108,7 @@ def _present(baseline: Baseline, found: Collection) -> Iterator[Check]:
         problem = ""
         if samples:
             problem = f"sample missing: {', '.join(sorted(samples))}"
-        elif failed and not any(run.error for run in entry.runs):
+        elif failed:
             problem = f"{len(failed)} of {len(runs)} samples failed: {failed[0].error}"
         elif lost and not failed:
             problem = f"metric missing: {', '.join(sorted(lost))}"
@@ -208,7 +208,7 @@ def _gate(
         of=of,
         what=what,
         outcome=outcome,
-        message=shown.strip() + _advice(outcome, needed),
+        message=shown.strip() + _advice(found, outcome, needed),
         difference=found.value,
         low=_finite(found.low),
         high=_finite(found.high),
@@ -237,9 +237,12 @@ def decide(difference: st.Estimate, margin: float) -> Outcome:
     return Outcome.FAIL if difference.high < -margin else Outcome.INCONCLUSIVE
 
 
-def _advice(outcome: Outcome, needed: int | None) -> str:
+def _advice(found: st.Estimate, outcome: Outcome, needed: int | None) -> str:
     if outcome is not Outcome.INCONCLUSIVE:
         return ""
+    if found.note == st.IDENTICAL:
+        reach = f"that many compounds exclude no loss below {-found.low:.3g}"
+        return f"; no number of epochs would decide it: {reach}"
     if needed is None:
         return (
             "; more epochs alone would not decide it: the baseline needs more of them too, or a wider margin"

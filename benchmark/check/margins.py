@@ -66,7 +66,7 @@ def read_margins(path: Path = DEFAULT) -> Margins:
     """Read a margins file.
 
     Raises:
-        MarginsError: it is missing, is no TOML, names an unknown metric, or a margin is not positive.
+        MarginsError: it is missing, is no TOML, names no metric or an unknown one, or a margin cannot be one.
     """
     try:
         found = Margins.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -83,4 +83,10 @@ def read_margins(path: Path = DEFAULT) -> Margins:
             raise MarginsError(f"margins {path}: unknown metric {name!r}: one of {', '.join(METRICS)}")
         if not margin > 0:
             raise MarginsError(f"margins {path}: {name} = {margin}: a margin is a positive number")
+        if not METRICS[name].unit and margin >= 1:
+            raise MarginsError(f"margins {path}: {name} = {margin}: a share; five points are 0.05")
+    if not found.suite and not found.task:
+        raise MarginsError(
+            f"margins {path}: names no metric under [suite] or [task], so nothing would be gated"
+        )
     return found

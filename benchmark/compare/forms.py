@@ -19,7 +19,8 @@ MOST_ITEMS = 40
 
 def to_json(found: Comparison) -> str:
     """The document."""
-    return json.dumps(found.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    document = {"schema": "hepbench.comparison/1", **found.model_dump(mode="json")}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def verdict(found: Comparison) -> str:
@@ -41,12 +42,16 @@ def _could(reach: float | None) -> str:
 
 
 def _points(value: float, *, sign: bool = True) -> str:
-    return f"{100 * value:+.1f} points" if sign else f"{100 * value:.1f} points"
+    return f"{_signed(value)} points" if sign else f"{100 * value:.1f} points"
+
+
+def _signed(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:+.1f}"  # no −0.0
 
 
 def _bounds(found: Difference) -> str:
     low, high = found.difference.low, found.difference.high
-    return "(no interval)" if low is None or high is None else f"({100 * low:+.1f} to {100 * high:+.1f})"
+    return "(no interval)" if low is None or high is None else f"({_signed(low)} to {_signed(high)})"
 
 
 def _row(found: Difference) -> list[str]:
@@ -55,9 +60,9 @@ def _row(found: Difference) -> list[str]:
         found.of,
         f"{100 * found.a:.1f}",
         f"{100 * found.b:.1f}",
-        f"{100 * found.difference.value:+.1f} {_bounds(found)}",
+        f"{_signed(found.difference.value)} {_bounds(found)}",
         f"{found.p:.3g}",
-        "–" if reach is None else f"{100 * reach:.1f}",
+        "–" if reach is None else ">100" if reach > 1 else f"{100 * reach:.1f}",
         f"{found.difference.items} ({found.difference.clusters})",
     ]
 

@@ -58,21 +58,24 @@ def right_in(part: str) -> Callable[[Item], float | None]:
 
 
 def _tie_groups(collection: Collection, tasks: Sequence[str]) -> dict[str, int]:
-    """Entries with every task → tie group."""
-    complete = [key for key in collection.entries if not _missing(collection.of(key), tasks)]
+    """Entries with a rank → tie group."""
+    complete = [key for key in collection.entries if not _not_ranked(collection.of(key), tasks)]
     tables = {entry_name(key): collection.of(key).table(right) for key in complete}
     p_values = st.pairwise_p(tables) if tables else {}
     scores = {name: round(st.mean_estimate(table).value, DECIMALS) for name, table in tables.items()}
     return st.tie_groups(scores, p_values)
 
 
-def _missing(runs: Collection, tasks: Sequence[str]) -> list[str]:
-    return [task for task in tasks if task not in runs.tasks]
+def _not_ranked(runs: Collection, tasks: Sequence[str]) -> str:
+    """Why an entry has no rank; empty if it has one."""
+    missing = [task for task in tasks if task not in runs.tasks]
+    if missing:
+        return f"no run of {', '.join(missing)}"
+    return "every sample failed" if all(run.error for run in runs.runs) else ""
 
 
 def _entry(runs: Collection, key: Key, tasks: Sequence[str], groups: dict[str, int]) -> Entry:
     name = entry_name(key)
-    missing = _missing(runs, tasks)
     group = groups.get(name)
     return Entry(
         name=name,
@@ -81,7 +84,7 @@ def _entry(runs: Collection, key: Key, tasks: Sequence[str], groups: dict[str, i
         kind=runs.runs[0].kind,
         rank=None if group is None else 1 + sum(other < group for other in groups.values()),
         tie_group=group,
-        not_ranked=f"no run of {', '.join(missing)}" if missing else "",
+        not_ranked=_not_ranked(runs, tasks),
         accuracy=_interval(runs.table(right)),
         interpolation=_interval_or_none(runs.table(right_in("interpolation"))),
         extrapolation=_interval_or_none(runs.table(right_in("extrapolation"))),

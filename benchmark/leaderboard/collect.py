@@ -117,7 +117,7 @@ def _comparable(runs: Sequence[RunRecord], left_out: Sequence[LeftOut]) -> Colle
         differences = differing(conditions[run.task], run.conditions, floor=run.kind == "floor")
         if differences:
             odd[log_name(run.where)] = (
-                f"not comparable with the other runs of {run.task}: {'; '.join(differences)}"
+                f"not comparable with the other runs of {run.task} (theirs ≠ this): {'; '.join(differences)}"
             )
         else:
             kept.append(run)

@@ -180,7 +180,7 @@ def _terminal_cells(entry: Entry) -> dict[str, str]:
         "extrap.": _mean(entry.extrapolation),
         "regret": cells["regret, meV/atom"],
         "runs": cells["runs"],
-        "note": "; ".join(note for note in (_MARKS[entry.kind], entry.not_ranked) if note),
+        "note": _MARKS[entry.kind],
     }
 
 
@@ -189,6 +189,10 @@ def to_terminal(board: Leaderboard) -> RenderableType:
     rows = [_terminal_cells(entry) for entry in board.entries]
     marked = f" {_MARKED}" if any(_MARKS[entry.kind] for entry in board.entries) else ""
     parts: list[RenderableType] = [_rich_table(rows), Text(), Text(explanation(board) + marked)]
+    unranked = [entry for entry in board.entries if entry.not_ranked]
+    if unranked:
+        parts += [Text(), Text("Not ranked:", style="bold")]
+        parts += [Text(f"  {line(entry.name)}: {line(entry.not_ranked)}") for entry in unranked]
     if board.left_out:
         parts += [Text(), Text("Logs that do not count:", style="bold")]
         parts += [Text(f"  {line(out.log)}: {line(out.reason)}") for out in board.left_out]

@@ -10,18 +10,24 @@ import gc
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hepbench.benchmark.leaderboard import readers
 from hepbench.benchmark.leaderboard.reading import Reading, known_reading, read_log
 from hepbench.harness.protocol.places import local_path
 from hepbench.reports.opening import shown
 
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
 _REMOTE = 200_000
 _SLOW = 2.0  # s
+_LOOK = 1.0  # s; how long to wait for a log before looking whether its readers are still there
 
 
 def readings(wheres: Sequence[str], workers: int | None = None) -> Iterator[Reading]:
@@ -60,7 +66,7 @@ def _read(wheres: Sequence[str], workers: int) -> Iterator[Iterator[Reading]]:
         context=readers.reader_context(),
     )
     try:
-        yield _outcomes(wheres, pool.map(read_log, wheres).result())
+        yield _outcomes(pool, wheres)
         pool.close()
     except BrokenProcessPool as e:
         raise ChildProcessError("the processes that read logs cannot run here; --workers 1 needs none") from e
@@ -71,12 +77,19 @@ def _read(wheres: Sequence[str], workers: int) -> Iterator[Iterator[Reading]]:
         pool.join()
 
 
-def _outcomes(wheres: Iterable[str], found: Iterator[Reading]) -> Iterator[Reading]:
+def _outcomes(pool: ProcessPool, wheres: Sequence[str]) -> Iterator[Reading]:
     from pebble import ProcessExpired
 
-    for where in wheres:
+    try:
+        futures = [pool.schedule(read_log, args=[where]) for where in wheres]
+    except RuntimeError as e:  # it broke while it was given work
+        raise BrokenProcessPool from e
+    for where, future in zip(wheres, futures, strict=True):
+        while not wait([future], _LOOK).done:  # a pool that breaks can forget work it was just given
+            if not pool.active:
+                raise BrokenProcessPool
         try:
-            yield next(found)
+            yield future.result()
         except ProcessExpired as e:
             yield Reading(where, unreadable=f"{shown(where)} ended the process that read it ({e.exitcode}).")
 

@@ -14,7 +14,7 @@ equality with statsmodels and scipy where they compute the same.
 
 from hepbench.benchmark.statistics.bootstrap import bootstrap_interval
 from hepbench.benchmark.statistics.estimate import Estimate, mean_estimate
-from hepbench.benchmark.statistics.paired import Comparison, compare, pairwise_p
+from hepbench.benchmark.statistics.paired import IDENTICAL, Comparison, compare, pairwise_p
 from hepbench.benchmark.statistics.permutation import sign_flip_p
 from hepbench.benchmark.statistics.planning import epochs_to_decide
 from hepbench.benchmark.statistics.ranking import holm, tie_groups
@@ -22,6 +22,7 @@ from hepbench.benchmark.statistics.table import COLUMNS, ScoreTableError, item_m
 
 __all__ = [
     "COLUMNS",
+    "IDENTICAL",
     "Comparison",
     "Estimate",
     "ScoreTableError",

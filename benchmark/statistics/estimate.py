@@ -119,9 +119,13 @@ def mean_estimate(table: pd.DataFrame, *, confidence: float = 0.95, proportion: 
     se = float(np.sqrt(variances.sum())) / len(parts)
     centre = float(np.mean([p.centre for p in parts]))
     half = float(student_quantile((1 + confidence) / 2, df)) * se if se > 0 else se
-    low, high = centre - half, centre + half
+    value = float(np.mean([p.mean for p in parts]))
+    low, high = (
+        min(centre - half, value),
+        max(centre + half, value),
+    )  # the centre may be another than the mean
     return Estimate(
-        value=float(np.mean([p.mean for p in parts])),
+        value=value,
         low=max(low, 0.0) if proportion else low,
         high=min(high, 1.0) if proportion else high,
         se=se,

@@ -141,9 +141,11 @@ def _difference(tasks: list[TaskItems], confidence: float, *, proportion: bool) 
 
 
 def _se_without_scatter(tasks: list[TaskItems], confidence: float) -> float:
-    """Half the interval: the largest share of changed items that n without a change exclude, 1 − α^(1/n)."""
-    seen = sum(float(t.epochs.sum()) for t in tasks)
-    excluded = 1 - (1 - confidence) ** (1 / seen)
+    """Half the interval: the largest share of changed items that n without a change exclude, 1 − α^(1/n).
+
+    More epochs or models on the same items say nothing about other items, so n is that of the items.
+    """
+    excluded = 1 - (1 - confidence) ** (1 / sum(t.clusters.n_items for t in tasks))
     return float(excluded / normal_quantile((1 + confidence) / 2))
 
 

@@ -42,6 +42,10 @@ def epochs_to_decide(
     df = float(pooled_df(total, np.array([t.clusters.degrees_of_freedom for t in tasks])))
     quantile = float(student_quantile((1 + confidence) / 2, df))
     epochs = np.arange(1, MOST_EPOCHS + 1)
+    if (
+        not total.sum() > 0
+    ):  # no item differs from the others: more epochs of the same items show nothing more
+        return None
     variance = ((total - noise).sum() + noise.sum() * now / epochs) / len(tasks) ** 2
     enough = np.flatnonzero((quantile * np.sqrt(variance) < distance) & (epochs > now))
     return int(epochs[enough[0]]) if enough.size else None

@@ -87,11 +87,11 @@ def store_changes(subject: Subject) -> Iterator[Finding]:
         position, text = int(place[1]), change.text("value")
         if position < len(same) and text in same[position]:
             continue
-        value = resolved(change.get("value"))
+        value = change.get("value")
         if not isinstance(value, dict) or resolved(change.get("op")) not in ("add", "replace"):
             continue
         event = subject.events[position] if position < len(subject.events) else None
-        if event is None or not _is_event(value, event):
+        if event is None or not (_is_event(value, event) or _is_event(resolved(value), event)):
             yield Finding(CHECK, "it is not the event that the store was seen to take in", position + 1)
         elif position < len(same):
             same[position].add(text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hepbench.harness.laboratory.family import FamilyError
+from hepbench.harness.laboratory.family import Family, FamilyError
 from hepbench.harness.laboratory.reference import ReferenceError, ReferenceSet  # noqa: A004 - the field's word
 from hepbench.tasks import families
 
@@ -18,6 +18,7 @@ BOND = 1.25
 
 _EDGE = 0.02
 _MOST_ATOMS = 160
+_SYMPREC = 0.05  # Å; wide, as only a picture is made of it
 
 
 def phase_structures(about: Mapping[str, Any], labels: Sequence[str]) -> list[dict[str, Any]]:
@@ -31,35 +32,45 @@ def phase_structures(about: Mapping[str, Any], labels: Sequence[str]) -> list[di
         For each phase that the set holds: label, compound, space group, cell (Å), atoms with position (Å),
         radius (Å) and colour, and bonds as pairs of atoms. Empty without the right set.
     """
-    reference = _reference(str(about.get("task", "")), str(about.get("potential", "")))
-    if reference is None or reference.sha256 != about.get("reference_sha256"):
+    known = _known(str(about.get("task", "")), str(about.get("potential", "")))
+    if known is None or known[1].sha256 != about.get("reference_sha256"):
         return []
-    chosen = {label: _representative(reference, label) for label in labels}
+    family, reference = known
+    chosen = {label: _representative(family, reference, label) for label in labels}
     return [_shown(reference, label, *found) for label, found in chosen.items() if found]
 
 
 @lru_cache(maxsize=8)
-def _reference(task: str, potential: str) -> ReferenceSet | None:
+def _known(task: str, potential: str) -> tuple[Family, ReferenceSet] | None:
     try:
         family = families.load(task.rpartition("/")[2])
-        return ReferenceSet.load(families.reference_path(family.id, potential))
+        return family, ReferenceSet.load(families.reference_path(family.id, potential))
     except (FamilyError, ReferenceError):
         return None
 
 
-def _representative(reference: ReferenceSet, label: str) -> tuple[str, str] | None:
-    """A compound whose lowest phase this is, else the one that lies lowest above its own; and the start."""
-    found = [
-        (key, record)
+def _representative(family: Family, reference: ReferenceSet, label: str) -> tuple[str, str] | None:
+    """A compound in this phase, and the start that it came from.
+
+    One that kept the prototype's space group, where there is one: a relaxed structure may be recognized as a
+    phase and be distorted. Among those the compound whose lowest phase it is, or lies nearest to being it.
+    """
+    ideal = {p.number for p in family.prototypes if p.label == label}
+    found = {
+        key: record
         for key, record in reference.relaxations.items()
         if record.phase == label and record.converged
-    ]
-    heights = {key: reference.truth(key[0]).above_lowest.get(label, float("inf")) for key, _ in found}
-    return min(heights, key=lambda key: (heights[key], key), default=None)
+    }
+
+    def worth(key: tuple[str, str]) -> tuple[bool, float, tuple[str, str]]:
+        height = reference.truth(key[0]).above_lowest.get(label)
+        return found[key].space_group not in ideal, float("inf") if height is None else height, key
+
+    return min(found, key=worth, default=None)
 
 
 def _shown(reference: ReferenceSet, label: str, compound: str, prototype: str) -> dict[str, Any]:
-    atoms = _with_images(reference.structure(compound, prototype))
+    atoms = _completed(_conventional(reference.structure(compound, prototype)))
     record = reference.relaxation(compound, prototype)
     return {
         "label": label,
@@ -71,19 +82,44 @@ def _shown(reference: ReferenceSet, label: str, compound: str, prototype: str) -
     }
 
 
-def _with_images(atoms: Atoms) -> Atoms:
-    """The cell's atoms with those repeated that lie on its faces, edges and corners."""
+def _conventional(atoms: Atoms) -> Atoms:
+    """The conventional cell, in which textbooks show a structure; the cell as it is where that is large."""
+    import spglib
+    from ase import Atoms
+
+    cell = (atoms.cell[:], atoms.get_scaled_positions(), atoms.numbers)
+    found = spglib.standardize_cell(cell, to_primitive=False, no_idealize=False, symprec=_SYMPREC)
+    if found is None or len(found[2]) > _MOST_ATOMS // 4:
+        return atoms
+    return Atoms(numbers=found[2], scaled_positions=found[1], cell=found[0], pbc=True)
+
+
+def _completed(atoms: Atoms) -> Atoms:
+    """The atoms of the cell, those repeated on its faces, edges and corners, and all their neighbours.
+
+    So that each atom of the cell has its whole coordination.
+    """
     import numpy as np
+    from ase.data import covalent_radii
 
     atoms.wrap(eps=1e-3)
-    whole = atoms.copy()
-    for axis in range(3):
-        fractional = whole.get_scaled_positions(wrap=False)
-        on_face = whole[np.flatnonzero(np.abs(fractional[:, axis]) < _EDGE)]
-        on_face.positions += whole.cell[axis]
-        if len(whole) + len(on_face) <= _MOST_ATOMS:
-            whole += on_face
-    return whole
+    shifts = np.array([[i, j, k] for i in (0, -1, 1) for j in (0, -1, 1) for k in (0, -1, 1)])
+    fractional = atoms.get_scaled_positions(wrap=False)
+    everywhere = (fractional[None] + shifts[:, None]).reshape(-1, 3)
+    numbers = np.tile(atoms.numbers, len(shifts))
+    inside = np.all((everywhere > -_EDGE) & (everywhere < 1 + _EDGE), axis=1)
+    positions = everywhere @ atoms.cell[:]
+    own = positions[: len(atoms)]
+    apart = np.linalg.norm(own[:, None] - positions[None], axis=-1)
+    radii = covalent_radii[numbers]
+    joined = (apart < BOND * (radii[: len(atoms), None] + radii[None])) & (
+        numbers[: len(atoms), None] != numbers[None]
+    )
+    wanted = inside | joined.any(axis=0)
+    shown = np.flatnonzero(wanted if wanted.sum() <= _MOST_ATOMS else inside)
+    completed = atoms[[int(n) % len(atoms) for n in shown]]
+    completed.positions = positions[shown]
+    return completed
 
 
 def _drawn(atoms: Atoms) -> list[dict[str, Any]]:

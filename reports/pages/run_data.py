@@ -10,6 +10,7 @@ from hepbench.harness.protocol import events as ev
 from hepbench.harness.protocol.state import Evidence, Hypothesis, RunState, fold
 from hepbench.harness.text import clean
 from hepbench.reports.gather import DetailedRun
+from hepbench.reports.pages.results import asked, outcome
 from hepbench.reports.records import Item
 
 
@@ -133,8 +134,10 @@ def _started(at: _At, body: ev.RunStarted) -> _Words:  # noqa: ARG001 - all of t
 
 def _result(at: _At, body: ev.LabResultRecorded) -> _Words:  # noqa: ARG001
     failed = [name for name, passed in body.checks.items() if not passed]
-    marks = f", failed: {', '.join(failed)}" if failed else ""
-    return f"{body.result}: {body.tool} {_arguments(body.arguments)}{marks}", [body.result]
+    marks = f"; not to be trusted: {', '.join(failed)}" if failed else ""
+    found = outcome(body)
+    text = f"{body.result}: {body.tool} {asked(body.arguments)}".strip() + (f" → {found}" if found else "")
+    return text + marks, [body.result]
 
 
 def _audited(at: _At, body: ev.EvidenceAudited) -> _Words:  # noqa: ARG001
@@ -193,17 +196,6 @@ def _attached(at: _At, body: ev.EvidenceAttached) -> _Words:
         f"{body.evidence} {body.stance} {body.hypothesis} by {', '.join(body.results)}{trust}: {body.summary}"
     )
     return text, [body.evidence, body.hypothesis, *body.results]
-
-
-def _arguments(arguments: Mapping[str, Any]) -> str:
-    return clean("; ".join(_argument(name, value) for name, value in arguments.items()))[:200]
-
-
-def _argument(name: str, value: object) -> str:
-    """Words speak for themselves; a number needs its name."""
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return value if isinstance(value, str) else f"{name} {value}"
 
 
 _WORDS = cast(

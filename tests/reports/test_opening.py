@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -20,7 +21,9 @@ from hepbench.benchmark.cli import app
 from hepbench.harness.protocol.registry import Registry
 from hepbench.harness.protocol.store import RegistryStore
 from hepbench.reports import parsing
-from hepbench.reports.opening import LogError, open_log
+from hepbench.reports.gather import offered_tools
+from hepbench.reports.opening import LogError, LoggedSample, open_log
+from hepbench.reports.parsing import ContentError, parse_object
 
 RunByHand = Callable[..., EvalLog]
 
@@ -218,3 +221,29 @@ def test_a_folder_in_the_cloud_without_a_login_is_one_line(
     assert done.exit_code > 0
     assert len(done.stderr.strip().splitlines()) == 1
     assert "s3://no-such-bucket/logs cannot be listed (NoCredentialsError: " in done.stderr
+
+
+def sample_of(**values: object) -> LoggedSample:
+    return LoggedSample("x.eval", parse_object(json.dumps(values).encode(), "x"))
+
+
+@pytest.mark.parametrize("offered", ["ABAA", "BABBB", "AB", "A"])
+def test_of_several_definitions_of_a_tool_the_last_one_counts(offered: str) -> None:
+    def generation(text: str) -> dict[str, object]:
+        return {"event": "model", "tools": [{"name": "measure", "description": text}, {"name": "other"}]}
+
+    told = offered_tools(sample_of(events=[generation(text) for text in offered]))
+    assert told == offered_tools(sample_of(events=[generation(offered[-1])]))
+    assert list(told) == ["measure", "other"]
+
+
+def test_short_references_to_a_long_attachment_do_not_fill_the_memory() -> None:
+    bomb = {"event": "tool", "id": ["attachment://a"] * 1_000, "result": "attachment://a"}
+    with pytest.raises(ContentError, match="with its attachments unpacks to more than 128 MB"):
+        _ = sample_of(attachments={"a": "x" * 1_000_000}, events=[bomb]).tool_events
+
+
+def test_a_path_that_is_no_text_is_nobodys_change() -> None:
+    change = {"op": "add", "path": ["attachment://a"] * 50, "value": {}}
+    logged = sample_of(attachments={"a": "x" * 1_000_000}, events=[{"event": "store", "changes": [change]}])
+    assert list(logged.changes(re.compile("."))) == []

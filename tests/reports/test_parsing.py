@@ -109,3 +109,10 @@ def test_what_is_not_there_is_empty() -> None:
         assert (found.objects("a"), dict(found.object("a")), found.texts("a")) == ([], {}, [])
     assert parse_object(b"{}", "x").text("a") == b""
     assert isinstance(found, JSONObject)
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"a": [%b1]}' % (b"NaN," * 150_000), b'{"a": "%b"}' % (b" NaN" * 150_000)]
+)
+def test_very_many_nans_are_read_whole(text: bytes) -> None:
+    assert told(parse_object(text, "x")["a"]) == told(json.loads(text)["a"])

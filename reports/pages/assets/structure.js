@@ -7,6 +7,7 @@
   const phases = JSON.parse(source.textContent);
   const choose = document.querySelector("#phase");
   const caption = document.querySelector("#phase-caption");
+  const legend = document.querySelector("#phase-key");
   const pen = canvas.getContext("2d");
   let turn = [0, 0];
   const START = [-0.42, 0.55];
@@ -61,7 +62,23 @@
         pen.strokeStyle = "rgb(0 0 0 / 35%)"; pen.lineWidth = 0.8; pen.stroke();
       }
     }
-    const elements = [...new Set(phase.atoms.map((a) => a.element))].join(", ");
+    pen.fillStyle = css("--soft");
+    pen.font = "italic 13px Georgia, serif";
+    pen.textAlign = "center"; pen.textBaseline = "middle";
+    for (const [axis, name] of ["a", "b", "c"].entries()) {
+      const [from, to] = [screen(frame[0]), screen(frame[1 << axis])];
+      const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
+      pen.fillText(name, to[0] + (11 * (to[0] - from[0])) / length, to[1] + (11 * (to[1] - from[1])) / length);
+    }
+    const colours = new Map(phase.atoms.map((a) => [a.element, a.colour]));
+    legend.replaceChildren(...[...colours].map(([element, shade]) => {
+      const item = document.createElement("li"), mark = document.createElement("i");
+      mark.className = "ball";
+      mark.style.setProperty("--mark", shade);
+      item.append(mark, element);
+      return item;
+    }));
+    const elements = [...colours.keys()].join(", ");
     caption.textContent = `${phase.label}, shown for ${phase.compound} (space group ${phase.space_group ?? "unknown"}; ${elements}), relaxed by the run's potential.`;
     canvas.setAttribute("aria-label", `Crystal structure of ${phase.label}, ${phase.compound}. Arrow keys turn it.`);
   }
