@@ -15,6 +15,9 @@ MarginsFile = Annotated[
 ]
 JunitFile = Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the verdict as JSON.")]
+Partial = Annotated[
+    bool, typer.Option("--partial", help="Entries of the baseline that were not run are noted, not failed.")
+]
 SummaryFile = Annotated[
     Path | None,
     typer.Option("--summary", help="Append Markdown to this file.", envvar="GITHUB_STEP_SUMMARY"),
@@ -29,6 +32,7 @@ def check(
     junit: JunitFile = None,
     json: JsonFile = None,
     summary: SummaryFile = None,
+    partial: Partial = False,
     workers: Workers = None,
 ) -> None:
     """Hold logs against a baseline.
@@ -56,7 +60,7 @@ def check(
     with one_line_errors("check", BaselineError, MarginsError, LogError, ScoreTableError, OSError):
         kept, limits = read_baseline(baseline), read_margins(margins or DEFAULT)
         found = collect(logs, read, comparable=False)
-        verdict = check_runs(kept, found, limits)
+        verdict = check_runs(kept, found, limits, partial=partial)
         Console().print(to_terminal(verdict))
         for path, text in ((junit, to_junit(verdict)), (json, to_json(verdict))):
             if path is not None:

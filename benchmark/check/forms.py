@@ -55,8 +55,8 @@ def to_terminal(verdict: Verdict) -> RenderableType:
             style = _COLOURS[check.outcome]
             cells = (line(check.of), line(check.what), line(check.message, 600))
             table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
-    notes = [Text(_counted(passed), style=_COLOURS[Outcome.PASS])] if brief else []
-    notes += [Text(line(text, 2_000), style=_COLOURS[Outcome.FAIL]) for text in _not_run(verdict)]
+    notes = [Text(line(text, 2_000), style=_COLOURS[Outcome.FAIL]) for text in _not_run(verdict)]
+    notes += [Text(_counted(passed), style=_COLOURS[Outcome.PASS])] if brief else []
     notes += [Text(f"Note: {line(note)}") for note in verdict.notes]
     said = Text(banner(verdict), style=f"bold {_COLOURS[verdict.outcome]}")
     again = [said] if table.row_count > _LONG else []  # what stands above has left the screen

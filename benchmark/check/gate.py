@@ -54,14 +54,23 @@ class Verdict(Part):
     notes: tuple[str, ...] = ()
 
 
-def check_runs(baseline: Baseline, found: Collection, margins: Margins) -> Verdict:
+def check_runs(baseline: Baseline, found: Collection, margins: Margins, *, partial: bool = False) -> Verdict:
     """Hold runs against a baseline.
 
     Args:
         baseline: What they are held against.
         found: Every run of the logs, comparable or not, with the logs that do not count.
         margins: Losses that are accepted.
+        partial: Entries of the baseline that were not run at all are noted, not failed, unless none was run.
     """
+    if partial:
+        ran = tuple(entry for entry in baseline.entries if _runs(found, entry))
+        left = len(baseline.entries) - len(ran)
+        if ran and left:
+            verdict = check_runs(baseline.model_copy(update={"entries": ran}), found, margins)
+            return verdict.model_copy(
+                update={"notes": (*verdict.notes, f"entries of the baseline not run: {left}")}
+            )
     checks = [*_logs_checked(found.left_out), *_present(baseline, found)]
     refusals = list(_conditions(baseline, found))
     if refusals:

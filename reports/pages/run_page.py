@@ -101,8 +101,8 @@ def tiles(record: RunRecord) -> list[dict[str, str]]:
     ]
     plans = (
         ("hypotheses", "hypothesis_count", 0, "tested_count", "tested"),
-        ("generations", "generation_depth", 0, "strict_generation_depth", "without inspired by"),
-        ("belief flips", "belief_flips", 0, "final_rule_belief", "highest P(H) supported"),
+        ("generations", "generation_depth", 0, "strict_generation_depth", "by refining and merging alone"),
+        ("belief flips", "belief_flips", 0, "final_rule_belief", "highest P(H) of a supported one"),
         ("regret, meV/atom", "heldout_regret", 1, "brier", "Brier score"),
         ("laboratory calls", "lab_calls", 0, "model_calls", "model calls"),
     )

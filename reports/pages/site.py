@@ -19,6 +19,9 @@ from hepbench.reports.pages.run_data import run_data
 from hepbench.reports.pages.run_page import Others
 from hepbench.reports.records import RunRecord
 
+_GENERATOR = b'<meta name="generator" content="hepbench report">'
+_HEAD = 2_000  # bytes in which it stands
+
 _ASSETS = (STYLE, *VENDOR, "vendor/d3.LICENSE", "vendor/plot.LICENSE", *board_page.SCRIPTS, *run_page.SCRIPTS)
 
 
@@ -55,7 +58,7 @@ def write_site(
         shutil.copyfile(ASSETS / name, folder / "assets" / Path(name).name)
     links: list[board_page.RunLink] = []
     records = [run.record for run in runs]
-    for run in runs:
+    for run in sorted(runs, key=lambda run: _place(run.record)):
         name = f"runs/{page_name(run.record, [link.href for link in links])}"
         parts = beside("../assets/", run_page.SCRIPTS)
         log = PurePosixPath(run.record.where.replace("\\", "/")).name
@@ -73,7 +76,22 @@ def write_site(
     parts = beside("assets/", board_page.SCRIPTS)
     index = folder / "index.html"
     _write(index, board_page.board_page(board, links, parts, home="index.html"))
+    _remove_former(folder / "runs", {Path(link.href).name for link in links})
     return index
+
+
+def _place(record: RunRecord) -> tuple[str, str, str, str, int, str]:
+    return record.task, record.model, record.harness, record.sample, record.epoch, record.log_id
+
+
+def _remove_former(folder: Path, written: Collection[str]) -> None:
+    """Pages of a former site in the same folder, which nothing leads to any more; other files stay."""
+    for path in folder.glob("*.html"):
+        if path.name not in written and path.is_file():
+            with path.open("rb") as page:
+                ours = _GENERATOR in page.read(_HEAD)
+            if ours:
+                path.unlink()
 
 
 def page_name(record: RunRecord, taken: Collection[str] = ()) -> str:

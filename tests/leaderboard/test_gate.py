@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +12,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from made_folders import MODEL_A, SCRIPTED, log_of
 from made_logs import Run
+from rich.console import Console
 from typer.testing import CliRunner
 from unaudited import saying, unaudited
 
 from hepbench.benchmark.check import Margins, Outcome, Verdict, check_runs, make_baseline, read_baseline
 from hepbench.benchmark.check.baseline import to_json
-from hepbench.benchmark.check.gate import decide
+from hepbench.benchmark.check.forms import to_junit, to_terminal
+from hepbench.benchmark.check.gate import WAS_RUN, Check, decide
 from hepbench.benchmark.cli import app
 from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.statistics import Estimate
@@ -165,10 +168,71 @@ def test_a_metric_is_missing_if_every_run_of_the_baseline_had_it(
     assert said is (outcome is Outcome.FAIL)
 
 
+def test_what_was_not_run_is_noted_if_a_part_is_asked_for(logs: Callable[[list[Run]], list[str]]) -> None:
+    both, one = collect(logs([SCRIPT, Run(MODEL_A)]), unaudited), collect(logs([SCRIPT]), unaudited)
+    limits = Margins(suite={"heldout_accuracy": 0.05})
+    verdict = check_runs(make_baseline(both), one, limits, partial=True)
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.notes == ("entries of the baseline not run: 1",)
+    nothing = collect(logs([Run(MODEL_A)]), unaudited)
+    assert check_runs(make_baseline(one), nothing, limits, partial=True).outcome is Outcome.FAIL
+
+
 def test_a_sample_that_fails_now_fails_the_gate(checked: Checked) -> None:
     verdict = checked([SCRIPT], [Run(SCRIPTED, noise=False, accuracy=0.8, fails=[1])])
     assert verdict.outcome is Outcome.FAIL
     assert any("1 of 1 samples failed" in c.message for c in verdict.checks)
+
+
+def test_a_sample_that_failed_in_the_baseline_too_fails_the_gate(
+    logs: Callable[[list[Run]], list[str]],
+) -> None:
+    failed = collect(logs([Run(MODEL_A, noise=False, fails=[1])]), unaudited)
+    verdict = check_runs(make_baseline(failed), failed, Margins(suite={"heldout_accuracy": 0.05}))
+    assert verdict.outcome is Outcome.FAIL
+    assert any("1 of 1 samples failed" in c.message for c in verdict.checks)
+
+
+def test_a_baseline_holds_no_sample_that_failed(
+    logs: Callable[[list[Run]], list[str]], tmp_path: Path, no_audit: None
+) -> None:
+    output = tmp_path / "baseline.json"
+    asked = ["baseline", *logs([SCRIPT, Run(MODEL_A, noise=False, fails=[1])]), "-o", str(output)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 1
+    assert "1 of 2 samples failed" in done.output
+    assert not output.exists()
+
+
+def test_where_no_compound_differs_no_number_of_epochs_is_promised(checked: Checked) -> None:
+    for epochs in (1, 3):
+        runs = [Run(MODEL_A, epochs=epochs, noise=False)]
+        verdict = checked(runs, runs, Margins(suite={"heldout_accuracy": 0.001}))
+        (check,) = [c for c in verdict.checks if c.outcome is Outcome.INCONCLUSIVE]
+        assert check.epochs_to_decide is None
+        assert "no number of epochs would decide it" in check.message
+        assert f"exclude no loss below {-check.low:.3g}" in check.message  # what more epochs do not lower
+
+
+def test_many_passes_and_entries_that_were_not_run_take_a_line_each() -> None:
+    def check(of: str, what: str, outcome: Outcome) -> Check:
+        return Check(of=of, what=what, outcome=outcome, message="x")
+
+    passes = [check(f"e{n}", "reproduces exactly", Outcome.PASS) for n in range(40)]
+    missing = [check(f"m{n}", WAS_RUN, Outcome.FAIL) for n in range(20)]
+    bad = check("e41", "reproduces exactly", Outcome.FAIL)
+    verdict = Verdict(outcome=Outcome.FAIL, checks=(*passes, *missing, bad))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(to_terminal(verdict))
+    lines = console.export_text().splitlines()
+    assert lines[0].startswith("FAIL (exit code 1)")
+    assert lines[1].split()[:2] == ["FAIL", "e41"]
+    assert "20 entries of the baseline: no run in the logs (m0; m1;" in lines[2]
+    assert any("40 checks: reproduces exactly (40)" in line for line in lines[3:])
+    assert len(lines) < 8
+    root = ET.fromstring(to_junit(verdict))  # noqa: S314 - we wrote it
+    assert len(root.findall(".//testcase")) == 61
+    assert root.find("testsuite").get("name") == "hepbench check"  # type: ignore[union-attr]
 
 
 def test_an_audit_finding_fails_the_gate(logs: Callable[[list[Run]], list[str]]) -> None:
@@ -223,11 +287,19 @@ def test_baselines_and_margins_that_cannot_be_used(suite_logs: Path, tmp_path: P
     done = CliRunner().invoke(app, ["check", str(suite_logs), "--baseline", str(bad)])
     assert done.exit_code == 4
     assert "entries.0" in done.output
+    other_kind = json.loads(to_json(make_baseline(collect([str(suite_logs)], unaudited))))
+    other_kind["entries"][0]["kind"] = "model"
+    bad.write_text(json.dumps(other_kind))
+    done = CliRunner().invoke(app, ["check", str(suite_logs), "--baseline", str(bad)])
+    assert done.exit_code == 4
+    assert ", not a model" in done.output
     good = tmp_path / "good.json"
     good.write_text('{"schema": "hepbench.baseline/1", "entries": []}')
     for text, said in (
         ("[suite]\nfame = 0.1", "unknown metric 'fame'"),
         ("[suite]\nbrier = -1", "a margin is a positive number"),
+        ("[suite]\nheldout_accuracy = 5", "a share; five points are 0.05"),
+        ("confidence = 0.9", "so nothing would be gated"),
         ("suite = 3", "suite"),
         ("[", "is not TOML"),
     ):

@@ -7,6 +7,7 @@ import html
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import made_folders
@@ -16,11 +17,14 @@ from typer.testing import CliRunner
 from unaudited import saying, unaudited
 
 from hepbench.benchmark.cli import app
+from hepbench.harness.laboratory.reference import ReferenceSet
 from hepbench.reports.board import Leaderboard
 from hepbench.reports.figures.family_map import family_map, place_of_element
+from hepbench.reports.figures.structures import phase_structures
 from hepbench.reports.gather import detailed_runs, find_logs
 from hepbench.reports.pages.environment import ASSETS, data_block
 from hepbench.reports.pages.site import write_site
+from hepbench.tasks import families
 
 VENDORED = {
     "d3.min.js": "912111098ea99503a6f4967361d2bbdc9dbf58cf9c678c8e27e5b02d1a07f0c1",
@@ -75,7 +79,7 @@ def test_every_figure_has_a_table(site: Path) -> None:
 def test_the_cost_table_has_what_the_figure_shows(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     table = text.partition('aria-label="Cost table"')[2].partition("</table>")[0]
-    assert '>accuracy</th><th scope="col">best for its</th>' in table
+    assert '>accuracy</th><th scope="col">Pareto front in</th>' in table
     assert "laboratory calls" in table.partition("<tbody>")[2]  # somebody is on the Pareto front
 
 
@@ -102,6 +106,31 @@ def test_a_copy_of_a_log_has_a_page_and_a_doubt_of_its_own(
     write_site(tmp_path, Leaderboard(suite=(), entries=(), left_out=()), runs, {str(copy): "it is forged"})
     pages = sorted((tmp_path / "runs").glob("*.html"))
     assert ["it is forged" in page.read_text(encoding="utf-8") for page in pages] == [False, True]
+
+
+def test_pages_of_a_former_site_go_and_other_files_stay(logs: Path, tmp_path: Path) -> None:
+    runs = [r for where in find_logs([str(logs)]) for r in detailed_runs(where)]
+    board = Leaderboard(suite=(), entries=(), left_out=())
+    write_site(tmp_path, board, runs[:2])
+    (tmp_path / "runs" / "mine.html").write_text("<p>my notes")
+    before = {path.name for path in (tmp_path / "runs").iterdir()}
+    write_site(tmp_path, board, runs[:1])
+    after = {path.name for path in (tmp_path / "runs").iterdir()}
+    assert len(before) == 3
+    assert len(after) == 2
+    assert "mine.html" in after
+
+
+def test_each_phase_is_shown_by_a_structure_of_its_space_group_with_whole_coordination() -> None:
+    family = families.load("mx")
+    reference = ReferenceSet.load(families.reference_path("mx", "chgnet-0.3.0"))
+    about = {"task": "hepbench/mx", "potential": "chgnet-0.3.0", "reference_sha256": reference.sha256}
+    shown = {s["label"]: s for s in phase_structures(about, family.labels)}
+    ideal = {p.label: p.number for p in family.prototypes}
+    assert {label: s["space_group"] for label, s in shown.items()} == {label: ideal[label] for label in shown}
+    for label, neighbours in (("rock salt", 6), ("NiAs", 6), ("zincblende", 4), ("wurtzite", 4), ("CsCl", 8)):
+        bonds = Counter(atom for bond in shown[label]["bonds"] for atom in bond)
+        assert max(bonds.values()) == neighbours, label
 
 
 def test_a_site_of_one_run_is_small(logs: Path, tmp_path: Path) -> None:

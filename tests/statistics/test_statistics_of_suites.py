@@ -84,6 +84,14 @@ def test_identical_sides_still_have_an_interval() -> None:
     assert found.difference.high == pytest.approx(1 - 0.05 ** (1 / 8))
     assert found.p == 1.0
     assert found.differing.empty
+    again = pd.concat([table.assign(epoch=n) for n in (1, 2, 3)])  # says nothing about other items
+    assert st.compare(again, again).difference == found.difference
+
+
+def test_an_interval_has_its_mean_in_it() -> None:
+    nothing_right = frame([(t, f"{t}{i}", f"{t}{i}", 1, 0.0) for t in "stu" for i in range(12)])
+    found = st.mean_estimate(nothing_right)
+    assert found.low <= found.value == 0.0 < found.high
 
 
 def test_items_must_be_the_same() -> None:

@@ -43,5 +43,11 @@ const Figures = (() => {
   const style = { fontSize: "12.5px", background: "transparent", overflow: "visible" };
   const colour = (name) => `var(--${name})`;
   const series = (names) => ({ domain: names, range: names.map((_, i) => `var(--c${i % 14})`) });
-  return { data, draw, short, percent, tip, style, colour, series };
+  /* Whether a colour of the sheet is light, so that dark text is read better on it (WCAG's relative luminance). */
+  const light = (name) => {
+    const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim().slice(1);
+    const [r, g, b] = [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179;
+  };
+  return { data, light, draw, short, percent, tip, style, colour, series };
 })();

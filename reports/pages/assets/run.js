@@ -1,7 +1,7 @@
 "use strict";
 /* The figures of a run's page. */
 (() => {
-  const { draw, short, tip, style, colour, series } = Figures;
+  const { draw, short, tip, style, colour, series, light } = Figures;
   const STATES = ["supported", "refuted", "dormant", "under_test", "proposed"];
   const MECHANISMS = ["de_novo", "inspired_by", "refine", "merge"];
   const named = (names) => ({ domain: names, range: names.map(colour) });
@@ -70,20 +70,54 @@
   draw("flow", matrix);
   draw("flow_beside", matrix);
 
+  const mapTip = (cells) => Plot.tip(cells, Plot.pointer({ x: "x", y: "y", title: (c) => `${c.compound} (${c.part})\ntruth: ${c.labels.join(" or ")}` + (c.part === "exploration" ? "" : `\npredicted: ${c.predicted || "nothing"}${c.confidence === null ? "" : `, confidence ${c.confidence}`}\n${c.right ? "right" : "wrong"}${c.regret ? `, ${c.regret.toFixed(1)} meV/atom above the lowest` : ""}`), ...tip() }));
+  const onColour = (d) => { /* black or white, whichever can be read on the cell's colour */
+    const shades = new Map(d.labels.map((label, i) => [label, light(`--c${i % 14}`)]));
+    return (c) => (c.part === "exploration" ? "var(--ink)" : shades.get(c.truth) ? "#10141a" : "#ffffff");
+  };
+
+  /* Families with their compounds in as many lines as the width asks for. */
+  function listed(d, width) {
+    const wide = Math.max(58, 28 + 8 * d3.max(d.cells, (c) => c.text.length)), columns = Math.max(1, Math.floor(width / wide));
+    const lines = [], titles = [], cells = [];
+    for (const family of d.rows) {
+      const own = d.cells.filter((c) => c.y === family);
+      titles.push({ y: lines.push(`${family}: title`) && lines.at(-1), text: family === "exploration" ? "open to exploration" : family });
+      own.forEach((c, i) => {
+        if (i % columns === 0) lines.push(`${family}: ${i}`);
+        cells.push({ ...c, x: String(i % columns), y: lines.at(-1) });
+      });
+    }
+    const ink = onColour(d);
+    return Plot.plot({
+      width, height: 30 * lines.length, style, marginLeft: 0, marginTop: 0, marginBottom: 2, marginRight: Math.max(0, width - wide * columns),
+      x: { domain: d3.range(columns).map(String), axis: null, padding: 0.03 }, y: { domain: lines, axis: null, padding: 0.06 }, color: series(d.labels),
+      marks: [
+        Plot.text(titles, { y: "y", frameAnchor: "left", text: "text", fill: "var(--soft)", dy: 5 }),
+        Plot.cell(cells, { x: "x", y: "y", rx: 3, fill: "truth", fillOpacity: (c) => (c.part === "exploration" ? 0.28 : 1), inset: 0.8, href: (c) => (c.part === "exploration" ? null : `#${encodeURIComponent(c.compound)}`) }),
+        Plot.cell(cells.filter((c) => c.right === false), { x: "x", y: "y", rx: 3, fill: "none", stroke: "var(--ink)", strokeWidth: 2.2, inset: 1.4 }),
+        Plot.text(cells, { x: "x", y: "y", text: (c) => (c.right === null ? c.text : `${c.text} ${c.right ? "✓" : "✗"}`), fontSize: 11.5, fontWeight: 600, fill: ink, pointerEvents: "none" }),
+        mapTip(cells),
+      ],
+    });
+  }
+
   draw("map", (given, width) => {
+    if (given.kind === "chemical families") return listed(given, width);
     const lying = given.kind === "matrix of elements" && width > 700 && given.rows.length > given.columns.length;
     const narrow = given.kind === "periodic table" && width < 620; // there, only the columns between the outermost that are used
     const used = narrow ? d3.extent(given.cells, (c) => +c.x) : [];
     const d = narrow ? { ...given, columns: given.columns.filter((c) => +c >= used[0] && +c <= used[1]) } : lying ? { ...given, columns: given.rows, rows: given.columns, cells: given.cells.map((c) => ({ ...c, x: c.y, y: c.x })) } : given;
     const side = Math.min(52, (width - d.left) / d.columns.length);
     const small = side < 34;
+    const ink = onColour(given);
     const marks = [
       Plot.cell(d.cells, { x: "x", y: "y", rx: 3, fill: "truth", fillOpacity: (c) => (c.part === "exploration" ? 0.28 : 1), inset: 0.8, href: (c) => (c.part === "exploration" ? null : `#${encodeURIComponent(c.compound)}`) }),
       Plot.cell(d.cells.filter((c) => c.right === false), { x: "x", y: "y", rx: 3, fill: "none", stroke: "var(--ink)", strokeWidth: 2.2, inset: 1.4 }),
-      Plot.text(d.cells, { x: "x", y: "y", text: "text", fontSize: small ? 9 : 12.5, fontWeight: 600, dy: small ? 0 : -5, fill: (c) => (c.part === "exploration" ? "var(--ink)" : "var(--card)"), pointerEvents: "none" }),
-      Plot.tip(d.cells, Plot.pointer({ x: "x", y: "y", title: (c) => `${c.compound} (${c.part})\ntruth: ${c.labels.join(" or ")}` + (c.part === "exploration" ? "" : `\npredicted: ${c.predicted || "nothing"}${c.confidence === null ? "" : `, confidence ${c.confidence}`}\n${c.right ? "right" : "wrong"}${c.regret ? `, ${c.regret.toFixed(1)} meV/atom above the lowest` : ""}`), ...tip() })),
+      Plot.text(d.cells, { x: "x", y: "y", text: "text", fontSize: small ? 9 : 12.5, fontWeight: 600, dy: small ? 0 : -5, fill: ink, pointerEvents: "none" }),
+      mapTip(d.cells),
     ];
-    if (!small) marks.push(Plot.text(d.cells.filter((c) => c.right !== null), { x: "x", y: "y", text: (c) => (c.right ? "✓" : "✗"), dy: 11, fontSize: 12, fill: "var(--card)", pointerEvents: "none" }));
+    if (!small) marks.push(Plot.text(d.cells.filter((c) => c.right !== null), { x: "x", y: "y", text: (c) => (c.right ? "✓" : "✗"), dy: 11, fontSize: 12, fill: ink, pointerEvents: "none" }));
     return Plot.plot({
       width, height: side * d.rows.length + d.top, style, marginLeft: d.left, marginTop: d.top, marginBottom: 2,
       marginRight: Math.max(0, width - d.left - side * d.columns.length),
@@ -96,7 +130,7 @@
   draw("energies", (d, width) => {
     const longest = d3.max(d.labels, (l) => l.length); // its name is turned: up and to the right
     const top = 26 + Math.ceil(5.6 * longest), right = Math.max(44, Math.ceil(4 * longest) - 4);
-    const left = width < 500 ? 58 : 76, cell = Math.max(14, Math.min(64, (width - left - right) / d.labels.length)), high = 22, wide = cell > 34;
+    const left = 20 + 7.8 * d3.max(d.compounds, (c) => c.length), cell = Math.max(14, Math.min(64, (width - left - right) / d.labels.length)), high = 22, wide = cell > 34;
     const shade = (v) => `color-mix(in oklab, var(--hot) ${Math.round(78 * Math.min(1, Math.sqrt(v / d.scale)))}%, var(--cold))`;
     return Plot.plot({
       width, height: high * d.compounds.length + top + 4, style, marginLeft: left, marginTop: top, marginBottom: 4,
