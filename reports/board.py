@@ -20,20 +20,20 @@ class Part(BaseModel):
 class Interval(Part):
     """A mean over held-out compounds with its 95 % interval; bounds are null where none can be given."""
 
-    value: float
-    low: float | None
-    high: float | None
-    items: int
-    clusters: int
-    note: str = ""
+    value: float = Field(description="the mean")
+    low: float | None = Field(description="lower bound of the 95 % interval")
+    high: float | None = Field(description="upper bound")
+    items: int = Field(description="held-out compounds")
+    clusters: int = Field(description="chemical families, over all tasks")
+    note: str = Field(default="", description="why the interval is missing or unusual; empty otherwise")
 
 
 class TaskResult(Part):
     """How an entry did on one task."""
 
-    task: str
-    accuracy: Interval
-    epochs: int
+    task: str = Field(description="as Inspect names it")
+    accuracy: Interval = Field(description="held-out accuracy on it")
+    epochs: int = Field(description="runs of it")
     errors: int = Field(description="samples that ended with an error; all their compounds count as wrong")
 
 
@@ -43,12 +43,12 @@ class Cost(Part):
     Calls, tokens and money are the agent's own: a grader's, a reader's and an auditor's are not in them.
     """
 
-    lab_calls: float | None
-    model_calls: float | None
-    tokens: float
+    lab_calls: float | None = Field(description="of the laboratory")
+    model_calls: float | None = Field(description="generations of the agent")
+    tokens: float = Field(description="read and written")
     money: float | None = Field(description="US dollars")
-    wall_s: float | None
-    working_s: float | None
+    wall_s: float | None = Field(description="seconds by the clock")
+    working_s: float | None = Field(description="seconds without waiting for rate limits and the like")
 
 
 class Entry(Part):
@@ -58,48 +58,52 @@ class Entry(Part):
     over epochs, then over tasks with equal weight. A name that is missing was not scored for this entry.
     """
 
-    name: str
-    model: str
-    harness: str
-    kind: Kind
+    name: str = Field(description="model and harness")
+    model: str = Field(
+        description="as Inspect names it, with the options that it was asked with; – for a floor"
+    )
+    harness: str = Field(description="how the agent worked, or which floor")
+    kind: Kind = Field(description="what stands behind the row")
     rank: int | None = Field(description="place of the tie group's first entry; null where not ranked")
     tie_group: int | None = Field(description="entries of one group cannot be separated from its leader")
     not_ranked: str = Field(description="why there is no rank; empty otherwise")
     accuracy: Interval = Field(description="the headline: mean over tasks of held-out accuracy")
-    interpolation: Interval | None
-    extrapolation: Interval | None
-    tasks: tuple[TaskResult, ...]
-    measures: dict[str, float]
-    process: dict[str, float]
-    step_mix: dict[str, float]
-    cost: Cost
-    runs: int
-    errors: int
+    interpolation: Interval | None = Field(
+        description="accuracy on that part of the held-outs; null without such"
+    )
+    extrapolation: Interval | None = Field(description="likewise")
+    tasks: tuple[TaskResult, ...] = Field(description="the tasks it was run on")
+    measures: dict[str, float] = Field(description="name of a diagnostic of the predictions and its mean")
+    process: dict[str, float] = Field(description="name of a diagnostic of the protocol and its mean")
+    step_mix: dict[str, float] = Field(description="step category and its share of all steps")
+    cost: Cost = Field(description="of a run")
+    runs: int = Field(description="runs that count, over all tasks and epochs")
+    errors: int = Field(description="of them, those that ended with an error")
 
 
 class SuiteTask(Part):
     """A task of the suite, and the conditions that all of its runs share."""
 
-    task: str
-    items: int
-    clusters: int
-    conditions: dict[str, Any]
+    task: str = Field(description="as Inspect names it")
+    items: int = Field(description="held-out compounds")
+    clusters: int = Field(description="chemical families")
+    conditions: dict[str, Any] = Field(description="name of a condition and its value")
 
 
 class LeftOut(Part):
     """A log that is in no row."""
 
-    log: str
-    reason: str
+    log: str = Field(description="name of its file")
+    reason: str = Field(description="why it does not count")
 
 
 class Leaderboard(Part):
     """The whole document."""
 
     schema_id: Literal["hepbench.leaderboard/1"] = Field(default="hepbench.leaderboard/1", alias="schema")
-    suite: tuple[SuiteTask, ...]
+    suite: tuple[SuiteTask, ...] = Field(description="the tasks")
     entries: tuple[Entry, ...] = Field(description="best first; those without a rank last")
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...] = Field(description="logs that do not count")
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 

@@ -126,6 +126,8 @@ def _parts(record: RunRecord) -> str:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
+    if value is None or value == {}:
         return "–"
+    if isinstance(value, dict):
+        return "; ".join(f"{str(name).replace('_', ' ')} {_shown(value[name])}" for name in sorted(value))
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

@@ -1,8 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from hepbench.harness.laboratory.family import FamilyError, load_family
+from hepbench.harness.laboratory.structures import start_atoms, symmetry
 from hepbench.tasks import families
 
 VALID = """
@@ -98,3 +100,22 @@ def test_reference_path_is_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv(families.REFERENCES, str(tmp_path))
     for name in ("mace:/a/b.model", "ase:../..:x", "a\0b"):
         assert families.reference_path("ao2", name).parent == tmp_path / "ao2"
+
+
+def test_the_family_of_the_docs_is_whole_and_is_what_the_page_shows() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "octets" / "family.toml").read_text(encoding="utf-8")
+    family = load_family(docs / "octets" / "family.toml")
+    assert {compound.part for compound in family.compounds} == {
+        "exploration",
+        "interpolation",
+        "extrapolation",
+    }
+    assert {c.chemical_family for c in family.of_part("extrapolation")} == set(family.extrapolation)
+    for prototype in family.prototypes:
+        start = start_atoms(prototype, family.compounds[0])
+        assert symmetry(start, 0.01)[0] == prototype.number
+    page = (docs / "new_family.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
+        lines = [line.partition("  #")[0].strip() for line in block.splitlines()]
+        assert [line for line in lines if line and line not in text] == []

@@ -140,6 +140,7 @@
       marks: [
         Plot.cell(d.cells, { x: "label", y: "compound", rx: 2, fill: (c) => shade(c.energy), tip: tip(), title: (c) => `${c.compound}, ${c.label}\n${c.energy.toFixed(1)} meV/atom above the lowest${c.truth ? "\ntrue" : ""}${c.predicted ? "\npredicted" : ""}` }),
         Plot.text(wide ? d.cells : [], { x: "label", y: "compound", text: (c) => (c.energy >= 100 ? c.energy.toFixed(0) : c.energy.toFixed(1)), fontSize: 11, fill: "var(--heat-ink)", pointerEvents: "none" }),
+        Plot.cell(d.cells.filter((c) => c.predicted), { x: "label", y: "compound", rx: 2, fill: "none", stroke: "var(--card)", strokeWidth: 6, pointerEvents: "none" }),
         Plot.cell(d.cells.filter((c) => c.predicted), { x: "label", y: "compound", rx: 2, fill: "none", stroke: (c) => (c.truth ? colour("supported") : colour("refuted")), strokeWidth: 2.5, pointerEvents: "none" }),
         Plot.dot(d.cells.filter((c) => c.truth), { x: "label", y: "compound", r: 2.6, dx: wide ? -cell / 2 + 8 : 0, fill: "var(--ink)", pointerEvents: "none" }),
       ],
