@@ -137,7 +137,7 @@ def test_order_of_a_double_perovskite_survives_a_tilt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("formula", "start", "ends"), [("TiO2", "CaCl2-type", "rutile"), ("CrO2", "baddeleyite", "alpha-PbO2")]
+    ("formula", "start", "ends"), [("TiO2", "CaCl2-type", "rutile"), ("GeO2", "baddeleyite", "alpha-PbO2")]
 )
 def test_relaxed_by_chgnet(formula: str, start: str, ends: str) -> None:
     pytest.importorskip("chgnet")
