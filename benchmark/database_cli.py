@@ -25,7 +25,7 @@ def build(
     try:
         folder = families.folder(family)
         path = output or folder / "known.db"
-        count = build_known(folder / "known.toml", path)
+        count = build_known(_table(folder), path)
     except (DatabaseError, FamilyError) as e:
         typer.echo(f"hepbench database: {e}", err=True)
         raise typer.Exit(2) from e
@@ -40,9 +40,20 @@ def show(family: FamilyId) -> None:
     from hepbench.tasks import families
 
     try:
-        known = load_known(families.folder(family) / "known.toml")
+        known = load_known(_table(families.folder(family)))
     except (DatabaseError, FamilyError) as e:
         typer.echo(f"hepbench database: {e}", err=True)
         raise typer.Exit(2) from e
     for s in known:
         typer.echo(f"{s.compound:8}{s.name:22}{s.phase or 'none listed':20}{s.space_group:4}  {s.source}")
+
+
+def _table(folder: Path) -> Path:
+    from hepbench.harness.laboratory.known import DatabaseError
+
+    table = folder / "known.toml"
+    if not table.is_file():
+        raise DatabaseError(
+            f"{folder.name} has no table of known structures ({table.name} beside its family.toml)"
+        )
+    return table

@@ -43,5 +43,6 @@ def one_line_errors(command: str, *kinds: type[Exception], code: int = UNUSABLE)
     try:
         yield
     except kinds as e:
-        typer.echo(f"hepbench {command}: {e}", err=True)
+        said = f"{e.filename}: {e.strerror}" if isinstance(e, OSError) and e.filename else e
+        typer.echo(f"hepbench {command}: {said}", err=True)
         raise typer.Exit(code) from e

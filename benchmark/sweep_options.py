@@ -83,13 +83,22 @@ def roles(given: Sequence[str]) -> ModelRoles:
     """Models by role.
 
     Raises:
-        PrerequisiteError: one of them is no pair of a role and a model that Inspect knows.
+        PrerequisiteError: one of them is no pair of a role that is asked for and a model that Inspect knows.
     """
     from inspect_ai._cli.util import parse_model_role_cli_args
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import Model, get_model
 
-    pairs("--model-role", given)
+    from hepbench.harness.protocol.auditor import ROLE as AUDITOR
+    from hepbench.scorers.steps import GRADER
+    from hepbench.scorers.transfer import READER
+
+    known = (AUDITOR, GRADER, READER)
+    for role in pairs("--model-role", given):
+        if role not in known:
+            raise PrerequisiteError(
+                f"--model-role {role}: there is no such role; there are {', '.join(known)}"
+            )
     for one in given:
         try:
             for named in parse_model_role_cli_args((one,)).values():

@@ -148,10 +148,19 @@ def differing(a: Mapping[str, Any], b: Mapping[str, Any], *, floor: bool = False
         floor: One of them is a floor, for which only the question counts.
     """
     return [
-        f"{name}: {_shown(a.get(key))} ≠ {_shown(b.get(key))}"
+        f"{name}: {difference}"
         for key, name in CONDITIONS.items()
         if a.get(key) != b.get(key) and (key in OF_THE_QUESTION or not floor)
+        for difference in [_difference(a.get(key), b.get(key))]
     ]
+
+
+def _difference(one: Any, other: Any) -> str:
+    """Two values; of two objects, such as rules, only what differs."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return f"{_shown(one)} ≠ {_shown(other)}"
+    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+    return ", ".join(f"{name} {_shown(one.get(name))} ≠ {_shown(other.get(name))}" for name in names)
 
 
 def differing_tools(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:

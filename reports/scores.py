@@ -113,6 +113,7 @@ def _note(runs: Sequence[LoggedRun], score: EvalScore) -> str:
 def facts(log: RunLog) -> list[tuple[str, str]]:
     """What the scores belong to, as label and text."""
     spec = log.header.eval
+    failed = next((run.sample.error for run in log.runs if run.sample.error is not None), None)
     return [
         ("task", f"{spec.task}, version {spec.task_version}"),
         ("model", f"{spec.model} ({SCRIPTED})" if spec.model.startswith("hepbench/") else spec.model),
@@ -121,6 +122,7 @@ def facts(log: RunLog) -> list[tuple[str, str]]:
         ("runs", _runs(log)),
         ("ended", _endings(log.runs)),
         ("status", _status(log)),
+        *([("error", shorten(failed.message, 300))] if failed is not None else []),
     ]
 
 

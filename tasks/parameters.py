@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai._util.error import PrerequisiteError  # prints one line and exits 1, with no traceback
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from hepbench.harness.agents.harnesses import HarnessName
@@ -16,7 +16,7 @@ from hepbench.harness.laboratory.cluster import require_address
 from hepbench.harness.laboratory.cluster_worker import ClusterError
 from hepbench.harness.laboratory.known import DatabaseError, require_database
 from hepbench.harness.laboratory.optimade import require_provider
-from hepbench.harness.protocol.durable import AUTO, OFF
+from hepbench.harness.protocol.durable import AUTO, OFF, REQUIRE
 from hepbench.harness.protocol.rules import ProtocolRules
 from hepbench.harness.text import without_login
 
@@ -77,6 +77,16 @@ class RunParameters(BaseModel):
                 raise PydanticCustomError("scheduler", "{line}", {"line": str(e)}) from None
         return value
 
+    @field_validator("journal", "cache")
+    @classmethod
+    def _no_typo(cls, value: str, info: ValidationInfo) -> str:
+        """A word that is nearly one with a meaning is taken for it, and not for the name of a new folder."""
+        words = (AUTO, OFF, REQUIRE) if info.field_name == "journal" else (AUTO, OFF)
+        near = [] if value in words or Path(value).exists() else get_close_matches(value, words, n=1)
+        if near:
+            raise ValueError(f"did you mean {near[0]}? Or a folder: ./{value}")
+        return value
+
     @field_validator("database")
     @classmethod
     def _known_place(cls, value: str) -> str:
@@ -133,6 +143,11 @@ def _complaint(error: ErrorDetails) -> str:
         near = get_close_matches(name, RunParameters.model_fields, n=1)
         meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(RunParameters.model_fields)}"
         return f"there is no such parameter; {meant}"
+    if error["type"] == "extra_forbidden" and name == "rules":
+        rules = ProtocolRules.model_fields
+        near = get_close_matches(str(error["loc"][-1]), rules, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(rules)}"
+        return f"there is no such rule; {meant}"
     if error["type"] == "model_type":
         return "wants the rules that differ, for example -T rules='{\"support_threshold\": 0.9}'"
     return error["msg"].removeprefix("Value error, ")

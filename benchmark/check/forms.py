@@ -74,7 +74,7 @@ def _not_run(verdict: Verdict) -> list[str]:
         return []
     entries = "1 entry" if len(names) == 1 else f"{len(names)} entries"
     shown = "; ".join(names[:_NAMED]) + (f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    return [f"FAIL  {entries} of the baseline: no run in the logs ({shown})"]
+    return [f"FAIL  {entries} of the baseline: no run in the logs ({shown}); --partial notes them instead"]
 
 
 def _by_gravity(verdict: Verdict) -> list[Check]:

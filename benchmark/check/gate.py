@@ -71,6 +71,8 @@ def check_runs(baseline: Baseline, found: Collection, margins: Margins, *, parti
             return verdict.model_copy(
                 update={"notes": (*verdict.notes, f"entries of the baseline not run: {left}")}
             )
+    if baseline.entries and found.runs and not {entry.task for entry in baseline.entries} & set(found.tasks):
+        return _verdict([_other_tasks(baseline, found)], ())
     checks = [*_logs_checked(found.left_out), *_present(baseline, found)]
     refusals = list(_conditions(baseline, found))
     if refusals:
@@ -80,6 +82,14 @@ def check_runs(baseline: Baseline, found: Collection, margins: Margins, *, parti
     known = {entry.key for entry in baseline.entries}
     notes = [f"not in the baseline: {entry_name(key)}" for key in found.entries if key not in known]
     return _verdict(checks, notes)
+
+
+def _other_tasks(baseline: Baseline, found: Collection) -> Check:
+    theirs, here = (
+        ", ".join(sorted(names)) for names in ({e.task for e in baseline.entries}, set(found.tasks))
+    )
+    message = f"the baseline has {theirs}, the logs have {here}"
+    return Check(of="the logs", what="a task in common", outcome=Outcome.REFUSED, message=message)
 
 
 def _verdict(checks: Sequence[Check], notes: Sequence[str]) -> Verdict:

@@ -76,7 +76,8 @@ def _named(name: str, pool: Collection) -> tuple[str, Collection]:
         found = pool.where(test)
         if found.runs:
             return kind, found
-    known = [*{run.model: 0 for run in pool.runs}, *{run.harness: 0 for run in pool.runs}]
+    models = {run.model: 0 for run in pool.runs if run.kind != "floor"}
+    known = [*models, *{run.harness: 0 for run in pool.runs}, "model@harness"]
     raise SideError(
         f"{line(name)} is neither a log nor a folder, nor a model or harness in the logs. There are: "
         f"{', '.join(line(k) for k in known) or 'no runs that count'}."

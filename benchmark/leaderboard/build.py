@@ -10,6 +10,7 @@ import pandas as pd
 from hepbench.benchmark import statistics as st
 from hepbench.benchmark.leaderboard.collect import Collection
 from hepbench.harness.steps import CATEGORIES
+from hepbench.harness.text import shorten
 from hepbench.reports.board import (
     MEASURES,
     PROCESS,
@@ -71,7 +72,9 @@ def _not_ranked(runs: Collection, tasks: Sequence[str]) -> str:
     missing = [task for task in tasks if task not in runs.tasks]
     if missing:
         return f"no run of {', '.join(missing)}"
-    return "every sample failed" if all(run.error for run in runs.runs) else ""
+    if all(run.error for run in runs.runs):
+        return f"every sample failed, the first with: {shorten(runs.runs[0].error.splitlines()[0], 160)}"
+    return ""
 
 
 def _entry(runs: Collection, key: Key, tasks: Sequence[str], groups: dict[str, int]) -> Entry:

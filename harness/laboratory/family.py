@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
+from ase.data import atomic_numbers
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 Part = Literal["exploration", "interpolation", "extrapolation"]
@@ -107,6 +108,27 @@ class Family(BaseModel):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f"{what} given twice: {', '.join(twice)}")
+        return self
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        """What would else fail late, compound by compound."""
+        families = {c.chemical_family for c in self.compounds}
+        nowhere = [name for name in self.extrapolation if name not in families]
+        if nowhere:
+            raise ValueError(f"extrapolation: no compound is of {', '.join(nowhere)}")
+        for compound in self.compounds:
+            for role, element in compound.elements.items():
+                if not atomic_numbers.get(element):
+                    raise ValueError(f"{compound.formula}: {element!r} in role {role} is no element")
+            for prototype in self.prototypes:
+                lacking = sorted(
+                    {*prototype.roles.values(), *(s.role for s in prototype.sites)} - {*compound.elements}
+                )
+                if lacking:
+                    raise ValueError(
+                        f"{compound.formula} has no element for role {lacking[0]} of {prototype.name}"
+                    )
         return self
 
     @cached_property

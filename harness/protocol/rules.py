@@ -21,8 +21,8 @@ class ProtocolRules(BaseModel):
 
     support_threshold: float = Field(default=0.8, gt=0.5, le=1.0, description="P(H) needed for `supported`")
     refute_threshold: float = Field(default=0.2, ge=0.0, lt=0.5, description="P(H) needed for `refuted`")
-    min_prior: float = Field(default=0.01, ge=0.0, le=0.5)
-    max_prior: float = Field(default=0.99, ge=0.5, le=1.0)
+    min_prior: float = Field(default=0.01, ge=0.0, le=0.5, description="least P(H) that may be stated")
+    max_prior: float = Field(default=0.99, ge=0.5, le=1.0, description="highest P(H) that may be stated")
     max_statement: int = Field(default=2_000, ge=50, le=20_000, description="characters")
     max_text: int = Field(default=4_000, ge=50, le=40_000, description="characters of a rationale or summary")
     strict_generation: bool = Field(
