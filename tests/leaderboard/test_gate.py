@@ -168,6 +168,15 @@ def test_a_metric_is_missing_if_every_run_of_the_baseline_had_it(
     assert said is (outcome is Outcome.FAIL)
 
 
+def test_a_baseline_of_other_tasks_is_refused(logs: Callable[[list[Run]], list[str]]) -> None:
+    found = collect(logs([SCRIPT]), unaudited)
+    kept = make_baseline(found)
+    others = tuple(entry.model_copy(update={"task": "hepbench/other"}) for entry in kept.entries)
+    verdict = check_runs(kept.model_copy(update={"entries": others}), found, Margins())
+    assert verdict.outcome is Outcome.REFUSED
+    assert verdict.checks[0].message == "the baseline has hepbench/other, the logs have hepbench/ao2"
+
+
 def test_what_was_not_run_is_noted_if_a_part_is_asked_for(logs: Callable[[list[Run]], list[str]]) -> None:
     both, one = collect(logs([SCRIPT, Run(MODEL_A)]), unaudited), collect(logs([SCRIPT]), unaudited)
     limits = Margins(suite={"heldout_accuracy": 0.05})

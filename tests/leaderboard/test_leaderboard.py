@@ -22,6 +22,7 @@ from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.leaderboard.forms import schema_json, to_csv, to_json, to_markdown
 from hepbench.reports.board import Entry, Leaderboard
 from hepbench.reports.logs import LogError
+from hepbench.reports.records import differing
 
 
 @pytest.fixture
@@ -103,6 +104,12 @@ def test_runs_under_other_conditions_are_left_out_with_the_reason(board: Leaderb
     (left,) = board.left_out
     said = "not comparable with the other runs of hepbench/ao2 (theirs ≠ this): laboratory budget: 160 ≠ 80"
     assert left.reason == said
+
+
+def test_of_rules_only_those_that_differ_are_named() -> None:
+    one, other = ({"rules": {"support_threshold": high, "min_prior": 0.01}} for high in (0.8, 0.95))
+    assert differing(one, other) == ["protocol rules: support_threshold 0.8 ≠ 0.95"]
+    assert differing(one, {}) == ['protocol rules: {"min_prior": 0.01, "support_threshold": 0.8} ≠ none']
 
 
 @pytest.mark.parametrize("condition", ["task_version", "potential", "weights_sha256", "reference_sha256"])
