@@ -10,7 +10,8 @@ measured), and torch reads `OMP_NUM_THREADS` once, when it is imported. So it is
 
 Kernels: torch takes those of the widest vectors that a processor has, and they round otherwise. Where a start
 lies on a ridge, that decides on which side it ends: of the 408 starts of ao2, six end 3 to 64 meV/atom
-elsewhere with AVX-512 than with AVX2, which made the sets that ship. So every x86 worker takes AVX2, unless `ATEN_CPU_CAPABILITY` is set.
+elsewhere with AVX-512 than with AVX2, which made the sets that ship. So every x86 worker takes AVX2, unless
+`ATEN_CPU_CAPABILITY` is set.
 """
 
 from __future__ import annotations
