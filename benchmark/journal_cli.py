@@ -13,7 +13,12 @@ UNREADABLE, DIFFERS = 2, 1
 
 app = typer.Typer(no_args_is_help=True, help="Read a run's durable journal, or compare it with the log.")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A journal, <log>.journal/<sample>_….jsonl.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="A journal (.jsonl), or a log's folder of them if it holds one alone."
+    ),
+]
 Log = Annotated[str, typer.Argument(metavar="LOG", help="The eval log.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the events as JSON lines.")]
 
@@ -31,7 +36,7 @@ def show(file: File, json: Json = False) -> None:
     from hepbench.reports.journal_table import events_table
 
     with one_line_errors("journal", JournalError, code=UNREADABLE):
-        read = read_journal(file)
+        read = read_journal(_one(file))
     if json:
         for event in read.events:
             typer.echo(event.model_dump_json())
@@ -56,11 +61,11 @@ def diff(file: File, log: Log) -> None:
     from hepbench.harness.text import clean
     from hepbench.reports.audit.journals import differences
     from hepbench.reports.audit.subject import subject_of
-    from hepbench.reports.opening import LogError, open_log
+    from hepbench.reports.opening import LogError, one_line, open_log
 
     with one_line_errors("journal", JournalError, LogError, code=UNREADABLE):
-        read = read_journal(file)
-        with open_log(log) as opened:
+        read = read_journal(_one(file))
+        with one_line(log), open_log(log) as opened:
             subjects = [subject_of(opened.header, logged) for logged in opened.samples()]
     run = read.events[0].run_id
     mine = [s for s in subjects if s.events and s.events[0].run_id == run]
@@ -73,3 +78,18 @@ def diff(file: File, log: Log) -> None:
     count = f"{len(found)} differences" if found else "the same"
     typer.echo(f"{count}: {len(read.events)} events in the journal, {len(mine[0].events)} in the log")
     raise typer.Exit(DIFFERS if found else 0)
+
+
+def _one(file: Path) -> Path:
+    """The journal that is meant."""
+    from hepbench.harness.protocol.journal import JournalError
+
+    if file.suffix in (".eval", ".json"):
+        raise JournalError(f"{file} is an eval log: `hepbench hypotheses` and `hepbench audit` read those")
+    if not file.is_dir():
+        return file
+    found = sorted(file.glob("*.jsonl"))
+    if len(found) != 1:
+        names = f": {', '.join(path.name for path in found[:5])}" if found else ""
+        raise JournalError(f"{file} holds {len(found)} journals{names}; name one")
+    return found[0]

@@ -206,7 +206,8 @@ def _print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]],
     from rich.table import Column, Table
 
     lines = list(rows)
-    used = [place for place in range(len(head)) if any(line[place] for line in lines)]  # empty ones take room
+    # an empty column takes room
+    used = [place for place in range(len(head)) if not lines or any(line[place] for line in lines)]
     columns = (Column(head[place], overflow="fold", no_wrap=head[place] == "part") for place in used)
     table = Table(*columns, box=None, padding=(0, 2, 0, 0), header_style="bold")
     for line in lines:

@@ -10,7 +10,7 @@ from inspect_ai.log import EvalLog, EvalSample
 
 from hepbench.harness.protocol.state import RunState
 from hepbench.harness.protocol.store import RegistryStore
-from hepbench.reports.opening import LogError, listed_logs, open_log, shown
+from hepbench.reports.opening import LogError, listed_logs, one_line, open_log, shown
 
 __all__ = ["LogError", "LoggedRun", "RunLog", "newest_log", "read_log"]
 
@@ -69,7 +69,7 @@ def read_log(where: str) -> RunLog:
     Raises:
         LogError: it cannot be read as an eval log.
     """
-    with open_log(where) as log:
+    with one_line(where), open_log(where) as log:
         samples = [logged.light for logged in log.samples()]
         try:
             runs = [LoggedRun(s, s.store_as(RegistryStore).state()) for s in samples]

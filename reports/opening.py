@@ -96,8 +96,8 @@ class LoggedSample:
         Raises:
             LogError: it does not fit Inspect's schema.
         """
-        kept = {name: self.raw[name] for name in self.raw if name not in _APART}
         with one_line(self.where):
+            kept = {name: self.raw[name] for name in self.raw if name not in _APART}
             return EvalSample.model_validate({**kept, "messages": []})
 
     @cached_property
@@ -167,14 +167,16 @@ class Attachments:
         self._texts = texts
         self._left = _PUT_BACK * member_limit()
 
-    def get(self, name: str, otherwise: str) -> Any:
+    def get(self, name: str, otherwise: str) -> str:
         """A text, or what stands in if there is none of the name.
 
         Raises:
             ContentError: too much was handed back.
         """
-        found = self._texts.get(name, otherwise)
-        self._left -= len(found) if isinstance(found, str) else 0
+        found = self._texts.get(name)
+        if not isinstance(found, str):
+            return otherwise
+        self._left -= len(found)
         if self._left < 0:
             raise ContentError(too_large("the sample with its attachments", _PUT_BACK * member_limit()))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,10 @@ class RunParameters(BaseModel):
     def _no_typo(cls, value: str, info: ValidationInfo) -> str:
         """A word that is nearly one with a meaning is taken for it, and not for the name of a new folder."""
         words = (AUTO, OFF, REQUIRE) if info.field_name == "journal" else (AUTO, OFF)
-        near = [] if value in words or Path(value).exists() else get_close_matches(value, words, n=1)
-        if near:
+        if value in words or "/" in value or os.sep in value:
+            return value
+        near = get_close_matches(value, words, n=1)
+        if near and not Path(value).exists():
             raise ValueError(f"did you mean {near[0]}? Or a folder: ./{value}")
         return value
 

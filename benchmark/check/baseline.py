@@ -54,7 +54,7 @@ class BaselineEntry(Part):
     task: str
     conditions: dict[str, Any]
     tools: dict[str, str] = Field(description="tool → hash of its definition")
-    runs: tuple[BaselineRun, ...]
+    runs: tuple[BaselineRun, ...] = Field(min_length=1)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -148,12 +148,10 @@ def to_json(baseline: Baseline) -> str:
 
 def _check_kind(path: Path, entry: BaselineEntry) -> None:
     """A kind decides what is checked, and follows from the names."""
-    for run in entry.runs[:1]:
-        kind = _record(entry, run).kind
-        if entry.kind != kind:
-            raise BaselineError(
-                f"baseline {path}: {entry.model} with {entry.harness} is a {kind}, not a {entry.kind}"
-            )
+    kind = _record(entry, entry.runs[0]).kind
+    if entry.kind != kind:
+        told = f"{entry.model} with {entry.harness} is a {kind}, not a {entry.kind}"
+        raise BaselineError(f"baseline {path}: {told}")
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -63,25 +63,22 @@ def check_runs(baseline: Baseline, found: Collection, margins: Margins, *, parti
         margins: Losses that are accepted.
         partial: Entries of the baseline that were not run at all are noted, not failed, unless none was run.
     """
-    if partial:
-        ran = tuple(entry for entry in baseline.entries if _runs(found, entry))
-        left = len(baseline.entries) - len(ran)
-        if ran and left:
-            verdict = check_runs(baseline.model_copy(update={"entries": ran}), found, margins)
-            return verdict.model_copy(
-                update={"notes": (*verdict.notes, f"entries of the baseline not run: {left}")}
-            )
-    if baseline.entries and found.runs and not {entry.task for entry in baseline.entries} & set(found.tasks):
-        return _verdict([_other_tasks(baseline, found)], ())
-    checks = [*_logs_checked(found.left_out), *_present(baseline, found)]
-    refusals = list(_conditions(baseline, found))
-    if refusals:
-        return _verdict([*refusals, *checks], ())
-    checks += _exact(baseline, found)
-    checks += _gated(baseline, found, margins)
     known = {entry.key for entry in baseline.entries}
     notes = [f"not in the baseline: {entry_name(key)}" for key in found.entries if key not in known]
-    return _verdict(checks, notes)
+    left_out = list(_logs_checked(found.left_out))
+    if baseline.entries and found.runs and not {entry.task for entry in baseline.entries} & set(found.tasks):
+        return _verdict([_other_tasks(baseline, found), *left_out], notes)
+    if partial:
+        ran = tuple(entry for entry in baseline.entries if _runs(found, entry))
+        absent = [_name(entry) for entry in baseline.entries if entry not in ran]
+        notes += [f"of the baseline, not run: {name}" for name in absent if ran]
+        baseline = baseline.model_copy(update={"entries": ran}) if ran else baseline
+    checks = [*left_out, *_present(baseline, found)]
+    refusals = list(_conditions(baseline, found))
+    if not refusals:
+        checks += _exact(baseline, found)
+        checks += _gated(baseline, found, margins)
+    return _verdict([*refusals, *checks], notes)
 
 
 def _other_tasks(baseline: Baseline, found: Collection) -> Check:
@@ -219,7 +216,7 @@ def _gate(
     found = st.compare(*tables, confidence=confidence, proportion=metric.proportion).difference
     outcome = decide(found, margin)
     needed = None
-    if outcome is Outcome.INCONCLUSIVE:
+    if outcome is Outcome.INCONCLUSIVE and found.note != st.IDENTICAL:
         needed = st.epochs_to_decide(*tables, margin, confidence=confidence)
     interval = f"{found.value:+.3g} ({found.low:+.3g} to {found.high:+.3g})"
     shown = f"{interval} against a margin of {margin:g} {metric.unit}"

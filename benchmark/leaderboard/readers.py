@@ -23,7 +23,7 @@ MOST_READERS = 8
 WORTH_READERS = 8_000_000
 """Packed bytes of new logs from which on readers are started."""
 
-_KEEPING = {"MALLOC_MMAP_THRESHOLD_": "64000000", "MALLOC_TRIM_THRESHOLD_": "64000000"}
+_KEEPING = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "64000000"}
 """A reader keeps the megabytes of a log's text for the next log (by glibc; without effect elsewhere)."""
 
 _FORKED = sys.platform == "linux"  # elsewhere a fork is not safe, or not there

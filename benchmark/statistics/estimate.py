@@ -120,10 +120,8 @@ def mean_estimate(table: pd.DataFrame, *, confidence: float = 0.95, proportion: 
     centre = float(np.mean([p.centre for p in parts]))
     half = float(student_quantile((1 + confidence) / 2, df)) * se if se > 0 else se
     value = float(np.mean([p.mean for p in parts]))
-    low, high = (
-        min(centre - half, value),
-        max(centre + half, value),
-    )  # the centre may be another than the mean
+    # the centre may be another than the mean, which has to lie within
+    low, high = min(centre - half, value), max(centre + half, value)
     return Estimate(
         value=value,
         low=max(low, 0.0) if proportion else low,

@@ -11,6 +11,7 @@ from hepbench.benchmark.statistics.quantiles import student_quantile
 from hepbench.benchmark.statistics.table import TaskItems, item_means, tasks_of
 
 MOST_EPOCHS = 1_000
+_TINY = 1e-12  # as `compare` has it
 
 
 def epochs_to_decide(
@@ -36,16 +37,14 @@ def epochs_to_decide(
     tasks = list(tasks_of(paired))
     distance = abs(float(np.mean([t.scores.mean() for t in tasks])) + margin)
     total = np.array([cluster_variance(t.scores, t.clusters) for t in tasks])
+    if np.sqrt(total.sum()) < _TINY * len(tasks):
+        return None  # no item differs from the others: more epochs of the same items show nothing more
     spread = float(after["value"].mean())
     noise = np.minimum(total, [_epoch_noise(t, spread * (1 - spread)) for t in tasks])
     now = float(np.median(np.concatenate([t.epochs for t in tasks])))
     df = float(pooled_df(total, np.array([t.clusters.degrees_of_freedom for t in tasks])))
     quantile = float(student_quantile((1 + confidence) / 2, df))
     epochs = np.arange(1, MOST_EPOCHS + 1)
-    if (
-        not total.sum() > 0
-    ):  # no item differs from the others: more epochs of the same items show nothing more
-        return None
     variance = ((total - noise).sum() + noise.sum() * now / epochs) / len(tasks) ** 2
     enough = np.flatnonzero((quantile * np.sqrt(variance) < distance) & (epochs > now))
     return int(epochs[enough[0]]) if enough.size else None

@@ -112,7 +112,7 @@ class Family(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        """What would else fail late, compound by compound."""
+        """What would otherwise fail late, compound by compound."""
         families = {c.chemical_family for c in self.compounds}
         nowhere = [name for name in self.extrapolation if name not in families]
         if nowhere:

@@ -8,10 +8,10 @@ where the same work goes to a cluster (`cluster.py`).
 Threads: OpenMP threads of two workers spin against each other (565 ms instead of 45 ms a step were
 measured), and torch reads `OMP_NUM_THREADS` once, when it is imported. So it is set first thing in a worker.
 
-Kernels: torch takes those of the widest vectors that a processor has, and they round otherwise. Where a start
-lies on a ridge, that decides on which side it ends: of the 408 starts of ao2, six end 3 to 64 meV/atom
-elsewhere with AVX-512 than with AVX2, which made the sets that ship. So every x86 worker takes AVX2, unless
-`ATEN_CPU_CAPABILITY` is set.
+Kernels: torch takes those of the widest vectors that a processor has, and they round differently. Where a
+start lies on a ridge, that decides on which side it ends: of the 408 starts of ao2, six end 3 to 64 meV/atom
+elsewhere with AVX-512 than with AVX2, which made the sets that ship. So a worker takes AVX2 where Linux says
+that the processor has it, unless `ATEN_CPU_CAPABILITY` is set.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def _has_avx2() -> bool:
     """Whether the processor is known to: told to use what is not there, torch crashes."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as info:  # noqa: PTH123 - no regular file
-            return any(line.startswith("flags") and " avx2 " in f"{line} " for line in info)
+            return any(line.startswith("flags") and "avx2" in line.split() for line in info)
     except OSError:  # no Linux; Macs have other vectors
         return False
 

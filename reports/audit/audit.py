@@ -142,7 +142,8 @@ def audit(where: str, again: Recompute | None = None) -> Report:
 
 
 def _recompute(report: Report, log: OpenLog, again: Recompute) -> None:
-    subjects = [replace(subject_of(log.header, logged), logged=None) for logged in log.samples()]
+    with one_line(log.where):
+        subjects = [replace(subject_of(log.header, logged), logged=None) for logged in log.samples()]
     require(subjects)
     found, report.recomputed = recompute(subjects, again.count, again.seed)
     report.findings += found

@@ -116,7 +116,7 @@ def _completed(atoms: Atoms) -> Atoms:
         numbers[: len(atoms), None] != numbers[None]
     )
     wanted = inside | joined.any(axis=0)
-    shown = np.flatnonzero(wanted if wanted.sum() <= _MOST_ATOMS else inside)
+    shown = np.flatnonzero(wanted if wanted.sum() <= _MOST_ATOMS else inside)[:_MOST_ATOMS]
     completed = atoms[[int(n) % len(atoms) for n in shown]]
     completed.positions = positions[shown]
     return completed

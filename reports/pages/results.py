@@ -12,6 +12,8 @@ _LISTED = 4
 """Values of a list, and phases of a ranking, that are named."""
 
 _LENGTH = 400
+_SUFFIX = 30
+"""Characters by which a text that is cut says how long it was."""
 
 
 def asked(arguments: Mapping[str, Any]) -> str:
@@ -49,7 +51,7 @@ def outcome(body: ev.LabResultRecorded) -> str:
 
 
 def _one_line(parts: Iterable[str], length: int) -> str:
-    return shorten(" ".join(clean("; ".join(parts)).split()), length)
+    return shorten(" ".join(clean("; ".join(parts)).split()), length - _SUFFIX)
 
 
 def _comparison(answer: Mapping[str, Any]) -> list[str]:

@@ -98,6 +98,15 @@ def test_journal_show(log: Path, tmp_path: Path) -> None:
     assert "not closed" in result.output
 
 
+def test_a_folder_with_one_journal_is_that_journal(log: Path, tmp_path: Path) -> None:
+    folder = journal_of(log).parent
+    assert run("journal", "show", folder).stdout == run("journal", "show", journal_of(log)).stdout
+    for wrong, said in ((tmp_path, "holds 0 journals"), (log, "is an eval log: `hepbench hypotheses`")):
+        result = run("journal", "show", wrong)
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
 def test_journal_show_as_json(log: Path) -> None:
     lines = run("journal", "show", "--json", journal_of(log)).stdout.splitlines()
     assert json.loads(lines[0])["type"] == "RunStarted"

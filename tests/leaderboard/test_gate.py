@@ -23,6 +23,7 @@ from hepbench.benchmark.check.gate import WAS_RUN, Check, decide
 from hepbench.benchmark.cli import app
 from hepbench.benchmark.leaderboard.collect import collect
 from hepbench.benchmark.statistics import Estimate
+from hepbench.reports.board import LeftOut
 
 Checked = Callable[..., Verdict]
 
@@ -175,6 +176,9 @@ def test_a_baseline_of_other_tasks_is_refused(logs: Callable[[list[Run]], list[s
     verdict = check_runs(kept.model_copy(update={"entries": others}), found, Margins())
     assert verdict.outcome is Outcome.REFUSED
     assert verdict.checks[0].message == "the baseline has hepbench/other, the logs have hepbench/ao2"
+    forged = (LeftOut(log="x", reason="a lie"),)
+    also = check_runs(kept.model_copy(update={"entries": others}), replace(found, left_out=forged), Margins())
+    assert "a lie" in {check.message for check in also.checks}
 
 
 def test_what_was_not_run_is_noted_if_a_part_is_asked_for(logs: Callable[[list[Run]], list[str]]) -> None:
@@ -182,7 +186,7 @@ def test_what_was_not_run_is_noted_if_a_part_is_asked_for(logs: Callable[[list[R
     limits = Margins(suite={"heldout_accuracy": 0.05})
     verdict = check_runs(make_baseline(both), one, limits, partial=True)
     assert verdict.outcome is Outcome.PASS
-    assert verdict.notes == ("entries of the baseline not run: 1",)
+    assert verdict.notes == (f"of the baseline, not run: {MODEL_A} · hep on hepbench/ao2",)
     nothing = collect(logs([Run(MODEL_A)]), unaudited)
     assert check_runs(make_baseline(one), nothing, limits, partial=True).outcome is Outcome.FAIL
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hepbench.harness.protocol.events import LabResultRecorded
 from hepbench.reports.pages.results import asked, outcome
 
-SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=10), st.just("\n" * 500)
-)
+LONG = st.sampled_from(["\n" * 500, "long " * 500])
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=10), LONG)
 NAMES = st.sampled_from(["phase", "above_lowest_meV_per_atom", "prototype", "became", "reason", "x"])
 ROWS = st.dictionaries(NAMES, SCALARS, max_size=3)
 VALUES = st.one_of(SCALARS, ROWS, st.lists(st.one_of(SCALARS, ROWS), max_size=6))

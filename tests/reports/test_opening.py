@@ -247,3 +247,31 @@ def test_a_path_that_is_no_text_is_nobodys_change() -> None:
     change = {"op": "add", "path": ["attachment://a"] * 50, "value": {}}
     logged = sample_of(attachments={"a": "x" * 1_000_000}, events=[{"event": "store", "changes": [change]}])
     assert list(logged.changes(re.compile("."))) == []
+
+
+def test_an_attachment_that_is_no_text_is_not_put_back() -> None:
+    bomb = {"type": "text", "text": "x" * 1_000_000}
+    many = ["attachment://a"] * 2_000
+    event = {"event": "tool", "id": "1", "function": "f", "completed": "now", "result": many}
+    (call,) = sample_of(attachments={"a": bomb}, events=[event]).tool_calls()
+    assert len(call.answer or "") < 100_000
+
+
+COMMANDS = (["scores"], ["hypotheses"], ["audit"], ["leaderboard"], ["report", "-o", "site"])
+
+
+@pytest.mark.parametrize("where", ["target", "store", "metadata", "events", "messages"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+def test_a_byte_that_is_no_text_is_one_line_in_every_command(
+    log: EvalLog, command: list[str], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_eval_log(read_eval_log(log.location), "whole.json")
+    raw = json.loads(Path("whole.json").read_text())
+    damaged = {"target": "@", "store": {"x": "@"}, "metadata": {"x": "@"}}
+    raw["samples"][0][where] = damaged.get(where, [{"x": "@"}])
+    Path("bad.json").write_bytes(json.dumps(raw).encode().replace(b'"@"', b'"Z\xc3("'))
+    done = CliRunner().invoke(app, [*command, "bad.json"])
+    assert done.exit_code in (1, 2, 4)
+    assert isinstance(done.exception, SystemExit)
+    assert "bad.json" in done.output
