@@ -12,10 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
 
-from ase.data import atomic_numbers
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 Part = Literal["exploration", "interpolation", "extrapolation"]
+
+
+_IN_ORDER = (
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr "
+    "Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm "
+    "Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No "
+    "Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
+)
+SYMBOLS = frozenset(_IN_ORDER.split())
+"""Of the elements; here, because a family is read where neither ASE nor pymatgen is loaded."""
 
 
 class FamilyError(ValueError):
@@ -119,7 +128,7 @@ class Family(BaseModel):
             raise ValueError(f"extrapolation: no compound is of {', '.join(nowhere)}")
         for compound in self.compounds:
             for role, element in compound.elements.items():
-                if not atomic_numbers.get(element):
+                if element not in SYMBOLS:
                     raise ValueError(f"{compound.formula}: {element!r} in role {role} is no element")
             for prototype in self.prototypes:
                 lacking = sorted(

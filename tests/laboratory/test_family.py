@@ -2,8 +2,9 @@ import re
 from pathlib import Path
 
 import pytest
+from ase.data import chemical_symbols
 
-from hepbench.harness.laboratory.family import FamilyError, load_family
+from hepbench.harness.laboratory.family import SYMBOLS, FamilyError, load_family
 from hepbench.harness.laboratory.structures import start_atoms, symmetry
 from hepbench.tasks import families
 
@@ -126,3 +127,7 @@ def test_the_family_of_the_docs_is_whole_and_is_what_the_page_shows() -> None:
     for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
         lines = [line.partition("  #")[0].strip() for line in block.splitlines()]
         assert [line for line in lines if line and line not in text] == []
+
+
+def test_the_symbols_are_those_of_ase() -> None:
+    assert frozenset(chemical_symbols[1:]) == SYMBOLS
