@@ -55,7 +55,6 @@ def test_valid_family_loads(tmp_path: Path) -> None:
         ('aflow = "AB_cF8_225_a_b"', "", "give either `aflow` or `lattice`"),
         ('formula = "MgO"', "", "compounds.0.formula"),
         ("split_seed = 1", "split_seed = 1\nsurprise = 2", "surprise"),
-        ("extrapolation = []", 'extrapolation = ["g"]', "extrapolation: no compound is of g"),
         ('A = "Mg"', 'A = "Mq"', "'Mq' in role A is no element"),
         (
             'aflow = "AB_cF8_225_a_b"',
