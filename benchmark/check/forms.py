@@ -51,7 +51,7 @@ def to_terminal(verdict: Verdict) -> RenderableType:
     passed = [check for check in verdict.checks if check.outcome is Outcome.PASS]
     brief = len(passed) > _FEW
     for check in _by_gravity(verdict):
-        if check.what != WAS_RUN and not (brief and check in passed):
+        if check.what != WAS_RUN and not (brief and check.outcome is Outcome.PASS):
             style = _COLOURS[check.outcome]
             cells = (line(check.of), line(check.what), line(check.message, 600))
             table.add_row(Text(check.outcome.name, style=style), *map(Text, cells))
@@ -90,14 +90,8 @@ def to_markdown(verdict: Verdict) -> str:
     head = [f"## {_MARKS[verdict.outcome]} hepbench check: {banner(verdict)}", ""]
     table = _markdown(open_ones) if open_ones else []
     if passed:
-        table += [
-            "",
-            f"<details><summary>{len(passed)} checks passed</summary>",
-            "",
-            *_markdown(passed),
-            "",
-            "</details>",
-        ]
+        summary = f"<details><summary>{len(passed)} checks passed</summary>"
+        table += ["", summary, "", *_markdown(passed), "", "</details>"]
     notes = ["", *(f"Note: {markdown_text(note)}" for note in verdict.notes)] if verdict.notes else []
     return "\n".join([*head, *table, *notes]) + "\n"
 
@@ -116,14 +110,8 @@ def to_json(verdict: Verdict) -> str:
     document = verdict.model_dump(mode="json")
     for part in (document, *document["checks"]):
         part["outcome"] = Outcome(part["outcome"]).name
-    return (
-        json.dumps(
-            {"schema": "hepbench.check/1", **document, "exit_code": int(verdict.outcome)},
-            indent=2,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
+    document = {"schema": "hepbench.check/1", **document, "exit_code": int(verdict.outcome)}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def to_junit(verdict: Verdict) -> str:

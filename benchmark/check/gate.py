@@ -119,14 +119,14 @@ def _present(baseline: Baseline, found: Collection) -> Iterator[Check]:
         failed = [run for run in runs if run.error]
         samples = {run.sample for run in entry.runs} - {run.sample for run in runs}
         # what only some runs of the baseline have, a run may leave unscored: nothing supported, say
-        expected = set.intersection(*(set(run.scores) for run in entry.runs)) if entry.runs else set()
+        expected = set.intersection(*(set(run.scores) for run in entry.runs))
         lost = expected - {name for run in runs for name in run.scores}
         problem = ""
         if samples:
             problem = f"sample missing: {', '.join(sorted(samples))}"
         elif failed:
             problem = f"{len(failed)} of {len(runs)} samples failed: {failed[0].error}"
-        elif lost and not failed:
+        elif lost:
             problem = f"metric missing: {', '.join(sorted(lost))}"
         yield Check(
             of=_name(entry),
@@ -216,7 +216,7 @@ def _gate(
     found = st.compare(*tables, confidence=confidence, proportion=metric.proportion).difference
     outcome = decide(found, margin)
     needed = None
-    if outcome is Outcome.INCONCLUSIVE and found.note != st.IDENTICAL:
+    if outcome is Outcome.INCONCLUSIVE:
         needed = st.epochs_to_decide(*tables, margin, confidence=confidence)
     interval = f"{found.value:+.3g} ({found.low:+.3g} to {found.high:+.3g})"
     shown = f"{interval} against a margin of {margin:g} {metric.unit}"

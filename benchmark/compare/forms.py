@@ -78,7 +78,7 @@ def _sides(found: Comparison) -> list[str]:
 
 def _legend(found: Comparison) -> str:
     shares = any(0 < share < 1 for item in found.items for share in (item.a, item.b))
-    return " (✓ right, ✗ wrong; or the share of epochs that were right)" if shares else " (✓ right, ✗ wrong)"
+    return " (✓ right, ✗ wrong; or the share of runs that were right)" if shares else " (✓ right, ✗ wrong)"
 
 
 def _item(item: DifferingItem) -> list[str]:

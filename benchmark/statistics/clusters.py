@@ -13,6 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+TINY = 1e-12
+"""Below it, a variance or a standard error is rounding alone: nothing scatters."""
+
 Floats = NDArray[np.float64]
 Correction = Literal["CR1", "CR2"]
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hepbench.benchmark.statistics.clusters import Clusters, Floats, cluster_variance
+from hepbench.benchmark.statistics.clusters import TINY, Clusters, Floats, cluster_variance
 from hepbench.benchmark.statistics.quantiles import normal_quantile, student_quantile
 from hepbench.benchmark.statistics.table import item_means, tasks_of
 
 ONE_CLUSTER = "one cluster: no interval over clusters can be given"
 NO_SCATTER = "no scatter between clusters: the width is that of independent items"
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def task_mean(values: Floats, clusters: Clusters, *, proportion: bool) -> TaskMe
     if not proportion:
         return TaskMean(mean, mean, variance, df)
     n, z2 = clusters.n_items, normal_quantile(0.975) ** 2
-    flat = variance < _TINY
+    flat = variance < TINY
     adjusted = (mean * n + z2 / 2) / (n + z2)
     return TaskMean(
         mean,
@@ -137,4 +136,4 @@ def mean_estimate(table: pd.DataFrame, *, confidence: float = 0.95, proportion: 
 def _note(parts: list[TaskMean]) -> str:
     if any(np.isnan(p.variance) for p in parts):
         return ONE_CLUSTER
-    return NO_SCATTER if any(np.isinf(p.df) or p.variance < _TINY for p in parts) else ""
+    return NO_SCATTER if any(np.isinf(p.df) or p.variance < TINY for p in parts) else ""

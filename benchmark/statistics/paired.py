@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from hepbench.benchmark.statistics.clusters import Floats
+from hepbench.benchmark.statistics.clusters import TINY, Floats
 from hepbench.benchmark.statistics.estimate import ONE_CLUSTER, Estimate, pooled_df, task_mean
 from hepbench.benchmark.statistics.permutation import pairwise_sign_flip_p, sign_flip_p
 from hepbench.benchmark.statistics.quantiles import normal_quantile, student_quantile
@@ -18,7 +18,6 @@ POWER = 0.8
 """Power at which the smallest detectable effect is stated."""
 
 IDENTICAL = "no item's difference departs from the others: the width is what that many items can exclude"
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Comparison:
     @property
     def differing(self) -> pd.DataFrame:
         """The items on which the two sides differ, largest difference first."""
-        rows = self.items[self.items["difference"].abs() > _TINY]
+        rows = self.items[self.items["difference"].abs() > TINY]
         order = rows["difference"].abs().sort_values(ascending=False, kind="stable").index
         return rows.loc[order]
 
@@ -122,7 +121,7 @@ def _difference(tasks: list[TaskItems], confidence: float, *, proportion: bool) 
     df = float(pooled_df(variances, np.array([p.df for p in parts])))
     se = float(np.sqrt(variances.sum())) / len(tasks)
     note = ONE_CLUSTER if np.isnan(se) else ""
-    if se < _TINY:
+    if se < TINY:
         df, note = np.inf, IDENTICAL
         se = _se_without_scatter(tasks, confidence) if proportion else 0.0
     value = float(np.mean([p.mean for p in parts]))

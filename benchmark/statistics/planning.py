@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from hepbench.benchmark.statistics.clusters import Floats, cluster_variance
+from hepbench.benchmark.statistics.clusters import TINY, Floats, cluster_variance
 from hepbench.benchmark.statistics.estimate import pooled_df
 from hepbench.benchmark.statistics.quantiles import student_quantile
 from hepbench.benchmark.statistics.table import TaskItems, item_means, tasks_of
 
 MOST_EPOCHS = 1_000
-_TINY = 1e-12  # as `compare` has it
 
 
 def epochs_to_decide(
@@ -37,7 +36,7 @@ def epochs_to_decide(
     tasks = list(tasks_of(paired))
     distance = abs(float(np.mean([t.scores.mean() for t in tasks])) + margin)
     total = np.array([cluster_variance(t.scores, t.clusters) for t in tasks])
-    if np.sqrt(total.sum()) < _TINY * len(tasks):
+    if np.sqrt(total.sum()) < TINY * len(tasks):
         return None  # no item differs from the others: more epochs of the same items show nothing more
     spread = float(after["value"].mean())
     noise = np.minimum(total, [_epoch_noise(t, spread * (1 - spread)) for t in tasks])
